@@ -47,17 +47,25 @@ def resolved(loop: LoopState, end: Floats, info: ContactInfo) -> Floats:
             if info.fraction < 1.0 or not np.array_equal(ends[rows], end[rows]):
                 aim[rows] = other.closest(ends[rows])
     else:
-        return cut_short(loop, end, info)
+        return _cut(loop, end, info)
     # What is held is not tested against what is held too.
     if attempt == _ATTEMPTS and not _is_free(loop, ends):
-        return cut_short(loop, end, info)
+        return _cut(loop, end, info)
     info.fraction = taken
     info.cuts = int(taken < 1.0)
     return ends
 
 
-def cut_short(loop: LoopState, end: Floats, info: ContactInfo) -> Floats:
-    """Return the positions (n, 3) after a part of the loop, m, on whose way nothing touches though nobody gives way."""
+def _cut(loop: LoopState, end: Floats, info: ContactInfo) -> Floats:
+    """Return what `cut_short` finds. Raises RuntimeError where there is no way."""
+    found = cut_short(loop, end, info)
+    if found is None:
+        raise RuntimeError("bodies with steps of their own and what they touch found no way without contact; nothing has changed")
+    return found
+
+
+def cut_short(loop: LoopState, end: Floats, info: ContactInfo) -> Floats | None:
+    """Return the positions (n, 3) after a part of the loop, m, on whose way nothing touches though nobody gives way; None without any."""
     part = 1.0
     for _ in range(_HALVINGS):
         part *= 0.5
@@ -68,7 +76,7 @@ def cut_short(loop: LoopState, end: Floats, info: ContactInfo) -> Floats:
             info.fraction, info.cuts, info.certified = part, 1, True
             loop.cut_vertices = np.zeros(0, np.int32)
             return aim
-    raise RuntimeError("bodies with steps of their own and what they touch found no way without contact; nothing has changed")
+    return None
 
 
 def _is_free(loop: LoopState, ends: Floats) -> bool:

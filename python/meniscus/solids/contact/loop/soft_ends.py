@@ -30,6 +30,8 @@ _STIFF = 1e4
 _ITERATIONS = 50
 # Of nodes, at most: for more it takes too long.
 _NODES = 100_000
+# Of the change of velocities: what Newton's method may leave of the momentum.
+_LEFT = 0.1
 # How often more nodes are kept out of solids.
 _STOPS = 4
 
@@ -116,7 +118,7 @@ class SoftEnds:
         before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
         trials = [other.trial for other, _ in self.surface.others]
         earlier = cut_short(self.loop, here, info)
-        if info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
+        if earlier is not None and info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
             return earlier, None
         info.fraction, info.cuts, info.certified, self.loop.cut_vertices = before
         for (other, _), trial in zip(self.surface.others, trials, strict=True):
@@ -151,8 +153,11 @@ class SoftEnds:
         nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
         change = (there[:nodes] - here[:nodes]) / length
         if masses.any():
-            # What Newton's method has left of the momentum equation.
-            change[masses > 0] -= length * residual / float(masses.sum())
+            # What Newton's method has left of the momentum equation; where that is much, it has found no minimum.
+            left = length * residual / float(masses.sum())
+            if np.abs(left).max() > _LEFT * np.abs(change).max():
+                return None
+            change[masses > 0] -= left
         return there, change
 
     def _least_potential(self, here: Floats, given: list[slice], stopped: Ints) -> tuple[Floats, Floats] | None:
@@ -208,7 +213,8 @@ class SoftEnds:
             if any(pressed[rows].any() for rows in given):
                 return None
         _, gradient = problem.evaluate(problem.x, 1.0)
-        return problem.x, gradient.sum(axis=0)
+        # What presses on nodes that do not yield is no momentum that is missing.
+        return problem.x, gradient[w[:own] > 0].sum(axis=0)
 
     def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
         """Return the core of a body with the same forces and constraints, at the start of the loop."""
