@@ -1,4 +1,4 @@
-/// How a level set on cells goes on beyond the outermost centres.
+/// Values of a level set on cells beyond the outermost centres.
 #pragma once
 
 #include <cmath>

@@ -94,9 +94,12 @@ def test_a_box_that_sloshes_gains_no_energy(cfl: float) -> None:
 @pytest.mark.parametrize("cfl", [0.5, 1.0, 2.0, 3.0])
 @pytest.mark.parametrize("start", ["steep", "gentle", "column"])
 @pytest.mark.parametrize("tracking", ["particle-level-set", "level-set"])
-def test_a_box_that_sloshes_for_long_gains_no_energy(start: str, cfl: float, tracking: Any) -> None:
-    """2.6 times its energy after 16 s at the default of 1, 8.3 times at 2, once. Steep waves at 3 have 1.03 for a moment."""
-    assert largest_energy(box(2, 32, start, cfl=cfl, tracking=tracking), 20.0) <= (1.04 if cfl == 3.0 and start == "steep" else 1.01)
+def test_a_box_that_sloshes_for_long_gains_no_energy(start: str, cfl: float, tracking: Any, request: pytest.FixtureRequest) -> None:
+    """2.6 times its energy after 16 s at the default of 1, 8.3 times at 2, once."""
+    if (start, cfl, tracking) == ("steep", 3.0, "particle-level-set"):
+        gained = "1.029 for a moment; from starts up to 3e-4 m away 0.998 to 1.008"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=gained))
+    assert largest_energy(box(2, 32, start, cfl=cfl, tracking=tracking), 20.0) <= 1.01
 
 
 @pytest.mark.slow
@@ -116,7 +119,7 @@ def test_particles_keep_the_energy_of_a_box_that_sloshes(cfl: float, transfer: A
     start, late = sum(energy(solver)), 0.0
     while solver.time < 10.0:
         largest = energy(solver)[0]
-        assert largest < 1.05 * start
+        assert largest < 1.03 * start
         late = max(late, largest if solver.time > 8.0 else 0.0)
         solver.step(solver.max_dt())
     assert late > 0.9 * start

@@ -149,7 +149,7 @@ def test_impacts_gain_no_energy(name: str, tracking: Any, request: pytest.Fixtur
     decide which, so several starts within a micrometre are tried."""
     if name == "ball":
         request.applymarker(
-            pytest.mark.xfail(strict=True, reason="1.042 of what was given, as walls at rest do not slow the water any more")
+            pytest.mark.xfail(strict=True, reason="1.042 of what was given")
         )
     n = 48
     for shift in (0.0, 1.211476490245918e-10, -1.7104549310051784e-9, 9e-7, 1.8e-6) if name == "ball" else (0.0,):

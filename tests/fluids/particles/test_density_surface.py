@@ -119,7 +119,7 @@ def test_the_surface_layer_of_a_ball_is_no_spray(dimension: int) -> None:
     s = ParticleLiquidSolver(ms.Grid((16,) * dimension, 1 / 16), ParticleLiquidOptions(gravity=(0.0,) * dimension))
     s.fill(Sphere((0.5,) * dimension, 0.3))
     outside = s.levelset.array[tuple((16 * s.particles.positions).astype(int).T)] > 0
-    assert outside.mean() > 0.02
+    assert outside.mean() > 0.05
     assert s.volume_report().spray == 0.0
 
 

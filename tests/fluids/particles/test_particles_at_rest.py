@@ -72,24 +72,17 @@ def test_the_density_correction_leaves_velocities_small() -> None:
 
 
 def fit_by_brute_force(x: np.ndarray, distance: np.ndarray, cell: np.ndarray, reach: int) -> tuple[bool, float]:
-    """Whether a fit of a plane or a sphere is trusted in full, and its value at the centre of a cell: lengths in cells, weights by cell."""
+    """Whether a linear fit is trusted in full, and its value at the centre of a cell: lengths in cells, weights by cell."""
     offset = np.floor(x) - cell
     near = (np.abs(offset) <= reach).all(axis=1)
     weight = ((1 - (offset[near] / (reach + 0.1)) ** 2) ** 3).prod(axis=1)
     if len(weight) <= x.shape[1] + 1:
         return False, 0.0
-    r = x[near] - cell - 0.5
-    columns = np.column_stack([np.ones(len(weight)), r, (r**2).sum(axis=1) - distance[near] ** 2])
-    if distance[near].max() < -1:  # deep in the liquid: of a plane
-        columns = columns[:, :-1]
+    columns = np.column_stack([np.ones(len(weight)), x[near] - cell - 0.5])
     root = np.sqrt(weight)
     found = np.linalg.lstsq(columns * root[:, None], distance[near] * root, rcond=None)[0]
     deviation = np.sqrt(np.average((columns @ found - distance[near]) ** 2, weights=weight))
-    dimension = x.shape[1]
-    curvature = found[-1] if len(found) > dimension + 1 else 0.0
-    steepness = np.sqrt(max(1 + 4 * curvature * found[0], 0.04))
-    slope = np.linalg.norm(found[1 : dimension + 1]) / steepness
-    return bool(deviation < 0.049 and abs(slope - 1) < 0.099), float(2 * found[0] / (1 + steepness))
+    return bool(deviation < 0.049 and abs(np.linalg.norm(found[1:]) - 1) < 0.099), float(found[0])
 
 
 @pytest.mark.parametrize("periodic", [False, True])

@@ -41,16 +41,6 @@ double shear_factor(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
 }
 
-using parallel::HaloArray;
-
-/// Exchanges arrays that follow each other in memory, with one message for each side.
-template <class T, int D>
-void exchange_all(const grid::CellLayout<D>& layout, T* first, int count) {
-  std::array<HaloArray<D>, D*(D + 1) / 2> arrays;
-  for (int k = 0; k < count; ++k) arrays[k] = {layout.halo, first + k * layout.size};
-  layout.halo.exchange_together(std::span(arrays).first(count));
-}
-
 }  // namespace
 
 template <int D>
@@ -148,7 +138,8 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
       }
     };
     const int axis = static_cast<int>(a);
-    const std::array arrays{HaloArray<D>(layout_.halo, unknown_.data() + offset), HaloArray<D>(layout_.halo, x_.data() + offset)};
+    const std::array arrays{parallel::HaloArray<D>(layout_.halo, unknown_.data() + offset),
+                            parallel::HaloArray<D>(layout_.halo, x_.data() + offset)};
     layout_.halo.exchange_together(axis, arrays);
     if (grid_.shared(axis, 1)) {
       // The last face is an unknown of the block above.
@@ -201,8 +192,8 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
       }
     });
   }
-  exchange_all(layout_, given_.data(), D);
-  exchange_all(layout_, fixed_.data(), D);
+  exchange_all(given_.data(), D);
+  exchange_all(fixed_.data(), D);
 }
 
 /// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
@@ -265,7 +256,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       }
     }
   });
-  exchange_all(layout_, weight_.data(), stresses);
+  exchange_all(weight_.data(), stresses);
 }
 
 template <int D>
@@ -356,86 +347,6 @@ void LiquidViscositySolver<D>::describe_rows(double strength) {
   for_each_cell_row<D>(layout_, [&](const Coord<D>&, Index first, Index count) {
     for (int axis = 0; axis < D; ++axis)
       for (Index i = axis * layout_.size + first, end = i + count; i < end; ++i) b_[i] = mass_[i] * x_[i] - b_[i];
-  });
-}
-
-template <int D>
-void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
-  exchange_all(layout_, faces.data(), D);
-  const double *u = faces.data(), *w = weight_.data();
-  double* tau = stress_.data();
-  const Index size = layout_.size;
-  const Coord<D> s = layout_.strides;
-  for_each_cell_row<D>(layout_, [=](const Coord<D>&, Index first, Index count) {
-    simd_dispatch([=] {
-      for (int a = 0; a < D; ++a) {
-        const double *ua = u + a * size + first, *next = ua + s[a], *wa = w + a * size + first;
-        double* to = tau + a * size + first;
-        for (Index k = 0; k < count; ++k) to[k] = wa[k] * (next[k] - ua[k]);
-        for (int b = a + 1; b < D; ++b) {
-          const Index pair = (D + pair_of(a, b)) * size + first;
-          const double *ub = u + b * size + first, *wab = w + pair;
-          const double *a_below = ua - s[b], *b_below = ub - s[a];
-          double* shear = tau + pair;
-          for (Index k = 0; k < count; ++k) shear[k] = wab[k] * ((ua[k] - a_below[k]) + (ub[k] - b_below[k]));
-        }
-      }
-    });
-  });
-  exchange_all(layout_, stress_.data(), stresses);
-}
-
-template <int D>
-void LiquidViscositySolver<D>::gather(const double* faces, double* to) const {
-  const double *tau = stress_.data(), *mass = mass_.data();
-  const std::uint8_t* unknown = unknown_.data();
-  const Index size = layout_.size;
-  const Coord<D> s = layout_.strides;
-  for_each_cell_row<D>(layout_, [=](const Coord<D>&, Index first, Index count) {
-    simd_dispatch([=] {
-      for (int a = 0; a < D; ++a) {
-        const Index at = a * size + first;
-        const double *here = tau + at, *below = here - s[a];
-        double* q = to + at;
-        for (Index k = 0; k < count; ++k) q[k] = below[k] - here[k];
-        for (int b = 0; b < D; ++b) {
-          if (b == a) continue;
-          const double *lower = tau + (D + pair_of(a, b)) * size + first, *upper = lower + s[b];
-          for (Index k = 0; k < count; ++k) q[k] += lower[k] - upper[k];
-        }
-        if (faces)
-          for (Index k = 0; k < count; ++k) q[k] += mass[at + k] * faces[at + k];
-        for (Index k = 0; k < count; ++k) q[k] = unknown[at + k] ? q[k] : 0.0;
-      }
-    });
-  });
-}
-
-template <int D>
-double LiquidViscositySolver<D>::inner_product(const Vector& u, const Vector& v) const {
-  // Of one of the two, only unknowns are not zero.
-  if (!order_free_) return numerics::inner_product(u, v);
-  return parallel::global_sum(*grid_.communicator(), numerics::order_free_product(u, v));
-}
-
-template <int D>
-void LiquidViscositySolver<D>::multiply(Vector& p, Vector& q) {
-  find_stresses(p);
-  gather(p.data(), q.data());
-}
-
-template <int D>
-void LiquidViscositySolver<D>::precondition(const Vector& r, Correction& z) {
-  const double *from = r.data(), *scale = inverse_diagonal_.data();
-  double* to = z.data();
-  if (multigrid_) {
-    components_.apply(from, to);
-    return;
-  }
-  parallel_for(0, r.size(), 1 << 14, [=](Index begin, Index end) {
-    simd_dispatch([=] {
-      for (Index i = begin; i < end; ++i) to[i] = scale[i] * from[i];
-    });
   });
 }
 

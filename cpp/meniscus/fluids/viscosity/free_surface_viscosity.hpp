@@ -17,6 +17,9 @@
 #include "meniscus/fluids/viscosity/viscosity_problem.hpp"
 #include "meniscus/numerics/block_vectors.hpp"
 #include "meniscus/numerics/solve_info.hpp"
+#include "meniscus/parallel/halo_plan.hpp"
+
+#include <span>
 
 namespace meniscus::fluids {
 
@@ -59,6 +62,13 @@ class LiquidViscositySolver {
   template <class T>
   void describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
   void describe_rows(double strength);
+  /// Exchanges arrays that follow each other in memory, with one message for each side.
+  template <class T>
+  void exchange_all(T* first, int count) {
+    std::array<parallel::HaloArray<D>, D*(D + 1) / 2> arrays;
+    for (int k = 0; k < count; ++k) arrays[k] = {layout_.halo, first + k * layout_.size};
+    layout_.halo.exchange_together(std::span(arrays).first(count));
+  }
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
   /// to = forces of the stresses on the unknowns, plus their masses times `faces` where not null.

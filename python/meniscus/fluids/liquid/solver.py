@@ -335,8 +335,15 @@ class LiquidSolver(OpenLiquid):
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
+
+        def balance() -> None:
+            # Pressure balances the forces that viscosity must not feel, also on faces beside the liquid that the projection leaves out.
+            self._project(dt, with_tension=False)
+            if self.air is None:
+                self.extend(dt)
+
         parts = self.velocity, dt, self.sampled_solid, self.time + dt, self.levelset
-        self.running_report.viscosity = self._viscosity.act(*parts, lambda: _balance_forces(self, dt))
+        self.running_report.viscosity = self._viscosity.act(*parts, balance)
 
     @stage(
         reads=("velocity", "pressure", "surface", "volume", "expansion", "emission", "pockets", "air", "time"),
@@ -425,10 +432,3 @@ def _solved_air(solver: LiquidSolver, solid: SolidBoundary | None) -> npt.NDArra
     if solver.air is not None:
         return solver.air.cells
     return None if solver.pockets is None else solver.pockets.find(solver.levelset, solid)
-
-
-def _balance_forces(solver: LiquidSolver, dt: float) -> None:
-    """Let pressure balance the forces that viscosity must not feel, also on faces beside the liquid that the projection leaves out."""
-    solver._project(dt, with_tension=False)
-    if solver.air is None:
-        solver.extend(dt)

@@ -284,7 +284,7 @@ class PositionBody(Stateful):
         once = bool(swept) and (averaged or not swept[0].ordered)
         orders = [(p, True) for p in swept[:0:-1]] + [(p, True) for p in swept[:1] if not once] + [(p, False) for p in swept]
         times = dict.fromkeys(swept, 2 * total) | ({swept[0]: total} if once else {})
-        free = self._turns_freely()
+        free = self.turns_freely()
         if free:
             self._entered[...] = self.positions
         for _ in range(iterations):
@@ -324,7 +324,7 @@ class PositionBody(Stateful):
 
         return respond
 
-    def _turns_freely(self) -> bool:
+    def turns_freely(self) -> bool:
         """Return whether all constraints are internal, so that they exert no torque on the body."""
         inside = not any(isinstance(c, AttachmentConstraints) for c in self.constraints)
         return inside and bool(self.constraints) and bool(self.nodes[:, 3].all())
@@ -339,7 +339,7 @@ class PositionBody(Stateful):
         self._slept = None
         super()._state_replaced()
 
-    def _disturbed(self) -> bool:
+    def is_disturbed(self) -> bool:
         """Return whether something has changed a sleeping body since it fell asleep."""
         if self._slept is None:
             self._note_sleep()

@@ -80,7 +80,7 @@ def _sleeping(bodies: Sequence[Any], contacts: Any) -> bool:
     """Return whether all bodies sleep on; wake all of them otherwise."""
     if not bodies or not all(body.asleep for body in bodies):
         return False
-    if not any(body._disturbed() for body in bodies) and (contacts is None or not contacts.moved()):
+    if not any(body.is_disturbed() for body in bodies) and (contacts is None or not contacts.moved()):
         return True
     for body in bodies:
         body.wake()

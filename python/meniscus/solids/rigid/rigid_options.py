@@ -156,6 +156,13 @@ class RigidContacts:
         """Return the number of points."""
         return len(self.gaps)
 
+    @classmethod
+    def of_rows(cls, groups: Ints, points: Floats) -> RigidContacts:
+        """Return the contacts of groups of points, as the core holds them."""
+        n, t = points[:, 3:6], points[:, 13:16]
+        impulses = points[:, 7:8] * n + points[:, 8:9] * t + points[:, 9:10] * np.cross(n, t)
+        return cls(np.repeat(groups[:, :2], groups[:, 2], axis=0), points[:, :3].copy(), n.copy(), points[:, 6].copy(), impulses)
+
 
 @dataclass
 class RigidInfo:

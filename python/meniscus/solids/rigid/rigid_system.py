@@ -403,12 +403,12 @@ class RigidSystem(RigidSetup):
     @property
     def contacts(self) -> RigidContacts:
         """Contacts of the last step."""
-        return _contacts_of(self.contact_groups, self.contact_points)
+        return RigidContacts.of_rows(self.contact_groups, self.contact_points)
 
     @property
     def contacts_now(self) -> RigidContacts:
         """Contacts of the step that goes on, after `find_contacts`."""
-        return _contacts_of(*self._core.contacts())
+        return RigidContacts.of_rows(*self._core.contacts())
 
     @property
     def velocities(self) -> Floats:
@@ -445,10 +445,3 @@ def _slop_of(part: RigidPart) -> float:
     form = part.form
     assert form is not None
     return float(min(form.core.reach / 500, max(form.core.thin, 0.5 * part.thickness) / 50))
-
-
-def _contacts_of(groups: Ints, points: Floats) -> RigidContacts:
-    bodies = np.repeat(groups[:, :2], groups[:, 2], axis=0)
-    n, t = points[:, 3:6], points[:, 13:16]
-    impulses = points[:, 7:8] * n + points[:, 8:9] * t + points[:, 9:10] * np.cross(n, t)
-    return RigidContacts(bodies, points[:, :3].copy(), n.copy(), points[:, 6].copy(), impulses)

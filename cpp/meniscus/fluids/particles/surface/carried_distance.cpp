@@ -49,19 +49,10 @@ void require_cells(const grid::Field<T, D>& levelset) {
   require(levelset.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
 }
 
-/// What a second difference that both samples around a place agree on takes from a linear interpolation between them, at part t
-/// of the way.
-double bulge(double below, double low, double high, double above, double t) {
-  const double first = below - 2 * low + high, second = low - 2 * high + above;
-  if (!(first * second > 0)) return 0;
-  return 0.5 * t * (1 - t) * (std::abs(first) < std::abs(second) ? first : second);
-}
-
 using PointValues = std::array<double, grid::located_points>;
 
 /// Multilinear interpolation of a level set on cells at n points that were located together. `goes_on`: beyond the outermost
-/// centres with its slope, and less its bulge where the level set is curved, along each axis on the line through the
-/// nearest sample, for which ghosts are on lines; else with ghosts, which are filled.
+/// centres with its slope; else with ghosts, which are filled.
 template <bool goes_on, class T, int D>
 MENISCUS_INLINE void interpolate(const grid::Field<T, D>& levelset, const grid::LocatedPoints<D>& at, Index n,
                                  PointValues& values) {
@@ -91,28 +82,8 @@ MENISCUS_INLINE void interpolate(const grid::Field<T, D>& levelset, const grid::
       for (std::size_t d = 0; d < D; ++d) offset += ((q >> d) & 1) ? view.strides[d] : 0;
       v[q] = static_cast<double>(p[offset]);
     }
-    if constexpr (goes_on) {
-      double sum = 0.0;
-      for (std::size_t q = 0; q < v.size(); ++q) {
-        double weight = 1.0;
-        for (std::size_t d = 0; d < D; ++d) weight *= ((q >> d) & 1) ? upper[d][l] : 1.0 - upper[d][l];
-        sum += weight * v[q];
-      }
-      const T* near = p;
-      for (std::size_t d = 0; d < D; ++d) near += upper[d][l] > 0.5 ? view.strides[d] : 0;
-      for (std::size_t d = 0; d < D; ++d) {
-        const double t = upper[d][l];
-        if (!(t > 0 && t < 1)) continue;
-        const Index s = view.strides[d];
-        const T* const low = t > 0.5 ? near - s : near;
-        sum -= bulge(static_cast<double>(low[-s]), static_cast<double>(low[0]), static_cast<double>(low[s]),
-                     static_cast<double>(low[2 * s]), t);
-      }
-      v[0] = sum;
-    } else {
-      for (std::size_t d = D, half = v.size() / 2; d-- > 0; half /= 2)
-        for (std::size_t q = 0; q < half; ++q) v[q] += upper[d][l] * (v[q + half] - v[q]);
-    }
+    for (std::size_t d = D, half = v.size() / 2; d-- > 0; half /= 2)
+      for (std::size_t q = 0; q < half; ++q) v[q] += upper[d][l] * (v[q + half] - v[q]);
     values[l] = v[0];
   }
 }

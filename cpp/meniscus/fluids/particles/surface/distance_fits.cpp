@@ -1,13 +1,32 @@
 #include "meniscus/fluids/particles/surface/distance_fits.hpp"
 
-#include "meniscus/fluids/particles/surface/distance_moments.hpp"
+#include "meniscus/core/simd.hpp"
+
+#include <Eigen/LU>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace meniscus::fluids {
 namespace {
+
+/// Least spread of particles, in squared cells, across which a slope can be fitted.
+constexpr double least_spread = 1e-3;
+
+/// A fit is trusted where particles agree on it, and where its slope is that of a distance, 1: fully up to the first deviation,
+/// not at all from the second.
+struct Deviations {
+  double full, none;
+  double trust(double deviation) const { return std::clamp((none - deviation) / (none - full), 0.0, 1.0); }
+};
+constexpr Deviations of_particles{0.05, 0.15};  ///< root mean square, in cells
+constexpr Deviations of_slope{0.1, 0.3};
+
+/// Where all distances are deeper than this, in cells, particles need not agree: only the sign matters, and regions know their
+/// distance near their surface alone.
+constexpr double deep_distance = 1.0;
 
 /// What the support of weights by cell is larger than the reach, in cells: then they have the width of weights by distance.
 constexpr double beyond_reach = 0.1;
@@ -24,6 +43,73 @@ constexpr auto weights_along = [] {
   for (int o = 0; o <= reach; ++o) weights[o] = weight_along(o, reach);
   return weights;
 }();
+
+/// Sums over particles, of positions from a centre and of distances; and the largest distance.
+template <int D>
+struct Moments {
+  static constexpr int number = 0, distance = 1, square = 2, largest = 3;
+  static constexpr int place(int a) { return 4 + a; }            ///< of positions
+  static constexpr int distance_at(int a) { return 4 + D + a; }  ///< of distances times positions
+  static constexpr int second(int a, int b) {                    ///< of products of positions
+    const int low = a < b ? a : b, high = a < b ? b : a;
+    return 4 + 2 * D + low * D - low * (low - 1) / 2 + high - low;
+  }
+  static constexpr int count = 4 + 2 * D + D * (D + 1) / 2;
+
+  std::array<double, count> of{};
+
+  Moments() { of[largest] = -std::numeric_limits<double>::infinity(); }
+
+  MENISCUS_INLINE void add(const std::array<double, D>& r, double d, double weight) {
+    of[number] += weight;
+    of[distance] += weight * d;
+    of[square] += weight * d * d;
+    of[largest] = d > of[largest] ? d : of[largest];
+    for (int a = 0; a < D; ++a) {
+      const double wr = weight * r[a];
+      of[place(a)] += wr;
+      of[distance_at(a)] += d * wr;
+      for (int b = a; b < D; ++b) of[second(a, b)] += wr * r[b];
+    }
+  }
+
+  DistanceFit fit() const {
+    using V = Vec<double, D>;
+    using Matrix = Eigen::Matrix<double, D, D>;
+    const double weights = of[number];
+    if (!(weights > 0.0)) return {};
+    const double sum = of[distance] / weights;
+    V mean, moment;
+    for (int a = 0; a < D; ++a) {
+      mean[a] = of[place(a)] / weights;
+      moment[a] = of[distance_at(a)] / weights - sum * mean[a];
+    }
+    Matrix spread;
+    for (int a = 0; a < D; ++a)
+      for (int b = 0; b < D; ++b) spread(a, b) = of[second(a, b)] / weights - mean[a] * mean[b];
+    const bool deep = of[largest] < -deep_distance;
+    DistanceFit fit;
+    if (deep) fit = {1.0, sum};
+    if (!spreads_enough(spread)) return fit;
+    const V slope = spread.inverse() * moment;
+    const double variance = of[square] / weights - sum * sum - slope.dot(moment);
+    const double trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(std::abs(slope.norm() - 1.0));
+    const double value = sum - slope.dot(mean);
+    if (deep)
+      fit.value += trust * (value - sum);
+    else
+      fit = {trust, value};
+    return fit;
+  }
+
+ private:
+  /// Whether the least eigenvalue is above the least spread: the leading minors of the rest are positive.
+  static bool spreads_enough(Eigen::Matrix<double, D, D> spread) {
+    spread.diagonal().array() -= least_spread;
+    if (!(spread(0, 0) > 0.0) || !(spread(0, 0) * spread(1, 1) - spread(0, 1) * spread(1, 0) > 0.0)) return false;
+    return D == 2 || spread.determinant() > 0.0;
+  }
+};
 
 /// Moments of all cells in a row, moment after moment.
 struct MomentRow {
@@ -52,29 +138,17 @@ MENISCUS_INLINE void sum_rows(int axis, const std::array<MomentRow, 2 * reach + 
       sum += weights[o] * (rows[middle - o].of(moment)[k] + rows[middle + o].of(moment)[k]);
     return sum;
   };
-  // Times the offsets from the centre, and powers of them.
+  // Times the offsets from the centre.
   const auto odd = [&](int moment, Index k) {
     double sum = 0.0;
     for (std::size_t o = 1; o <= middle; ++o)
       sum += weights[o] * static_cast<double>(o) * (rows[middle + o].of(moment)[k] - rows[middle - o].of(moment)[k]);
     return sum;
   };
-  const auto odd_third = [&](int moment, Index k) {
-    double sum = 0.0;
-    for (std::size_t o = 1; o <= middle; ++o)
-      sum += weights[o] * static_cast<double>(o * o * o) * (rows[middle + o].of(moment)[k] - rows[middle - o].of(moment)[k]);
-    return sum;
-  };
   const auto even_second = [&](int moment, Index k) {
     double sum = 0.0;
     for (std::size_t o = 1; o <= middle; ++o)
       sum += weights[o] * static_cast<double>(o * o) * (rows[middle - o].of(moment)[k] + rows[middle + o].of(moment)[k]);
-    return sum;
-  };
-  const auto even_fourth = [&](int moment, Index k) {
-    double sum = 0.0;
-    for (std::size_t o = 1; o <= middle; ++o)
-      sum += weights[o] * static_cast<double>(o * o * o * o) * (rows[middle - o].of(moment)[k] + rows[middle + o].of(moment)[k]);
     return sum;
   };
   all(M::largest, [&](Index k) {
@@ -86,22 +160,8 @@ MENISCUS_INLINE void sum_rows(int axis, const std::array<MomentRow, 2 * reach + 
     return most;
   });
   for (const int moment : {M::number, M::distance, M::square}) all(moment, [&](Index k) { return even(moment, k); });
-  const int here = M::place(axis), both_here = M::second(axis, axis), bend_here = M::bend_at(axis);
-  all(M::bend, [&](Index k) { return even(M::bend, k) + 2.0 * odd(here, k) + even_second(M::number, k); });
-  all(M::bend_distance,
-      [&](Index k) { return even(M::bend_distance, k) + 2.0 * odd(M::distance_at(axis), k) + even_second(M::distance, k); });
-  all(M::bend_square, [&](Index k) {
-    return even(M::bend_square, k) + 4.0 * (odd(bend_here, k) + even_second(both_here, k) + odd_third(here, k)) +
-           2.0 * even_second(M::bend, k) + even_fourth(M::number, k);
-  });
   for (int a = 0; a < D; ++a) {
-    const int at = M::place(a), along = M::distance_at(a), bent = M::bend_at(a);
-    if (a == axis)
-      all(bent, [&](Index k) {
-        return even(bent, k) + odd(M::bend, k) + 2.0 * odd(both_here, k) + 3.0 * even_second(here, k) + odd_third(M::number, k);
-      });
-    else
-      all(bent, [&](Index k) { return even(bent, k) + 2.0 * odd(M::second(a, axis), k) + even_second(at, k); });
+    const int at = M::place(a), along = M::distance_at(a);
     if (a == axis) {
       all(at, [&](Index k) { return even(at, k) + odd(M::number, k); });
       all(along, [&](Index k) { return even(along, k) + odd(M::distance, k); });

@@ -1,4 +1,4 @@
-/// Planes and spheres fitted to the distances that particles carry, at the centres of cells.
+/// Linear functions fitted to the distances that particles carry, at the centres of cells.
 ///
 /// All particles of a cell have the same weight, a product of weights along the axes: (1 - (o / support)^2)^3 for cells that are
 /// o apart, with a support of half a cell more than the reach. A fit needs moments of the particles only. Those of a cell serve
@@ -10,8 +10,7 @@
 
 namespace meniscus::fluids {
 
-/// Value of a fit at the centre of a cell; exact where distances are those to a plane or a sphere, on one side of a solid too. In
-/// cells.
+/// Value of a fit at the centre of a cell; exact where distances are linear in position, on one side of a solid too. In cells.
 struct DistanceFit {
   /// From 0 to 1: whether there are particles along all axes, that agree on a function whose slope is that of a distance.
   double trust = 0.0;

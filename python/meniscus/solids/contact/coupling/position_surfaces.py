@@ -139,7 +139,7 @@ class PositionSurface(CoupledBody):
         """Take a step in which velocities are those of a body that contact has not displaced."""
         body, plan = self.body, self._plan._replace(dt=dt)
         self.usual_step = usual = max(dt, _REMEMBERS * self.usual_step)
-        if (dt == usual and not self.displaced.any()) or (body.asleep and not body._disturbed()):
+        if (dt == usual and not self.displaced.any()) or (body.asleep and not body.is_disturbed()):
             step_bodies([body], plan, None)
             return
         start = {name: np.array(part) for name, part in body.state.items()}
@@ -164,7 +164,7 @@ class PositionSurface(CoupledBody):
         free = body.nodes[:, 3] > 0
         body.velocities[free] = velocities[free]
         self.displaced[free] = math.exp(-dt / _SETTLES) * (body.positions - positions)[free]
-        if body._turns_freely():
+        if body.turns_freely():
             # Where both are as a whole does not matter to constraints.
             self.displaced -= body.masses @ self.displaced / body.masses.sum()
 
