@@ -18,13 +18,12 @@ from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.coupling.coupled_world import NoBodies
-from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.soft_ends import SoftLoop
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, contacts_of
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options, world_step
 from meniscus.solids.positions_world.positions_world import PositionsWorld
@@ -76,7 +75,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
             they are deactivated, and taken back once they are apart.
         rest: "held": what rests stays where it is. Contacts with solids that hold nodes up last from step to step, hold these in
-            `predict` too, and their friction is part of the solves (see `SolveFriction`); friction between surfaces acts on the velocities
+            `predict` too, and their friction is part of the solves; friction between surfaces acts on the velocities
             that positions go with too. "literal": as printed. Then friction acts on velocities at the end of the step only: what rests
             on a slope creeps by half of what it would fall along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
@@ -158,7 +157,6 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         self._core: Any = None
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
-        self._friction = self._predicted = SolveFriction()
         held = self._rest == "held" and self._solid_response == "path"
         self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0), _FIRST[self._elasticity])
         self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
@@ -203,7 +201,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             motions.append(body._motion(dt))
         self._contacts, self._may_settle = NO_CONTACTS, False
         self._solves = []
-        self._friction = SolveFriction()
+        self._rows = _solids.NodeRows()
         if self._response == "barrier":
             self._begin_barrier(self.running_report.dt, motions)
             return
@@ -241,7 +239,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         core.hold_mean_velocities(a.own(a.v))
         h, elastic_dt = 0.5 * dt, _FIRST[self._elasticity] * dt
         resting = self._find_resting(dt)
-        if len(resting.contacts):
+        if len(resting):
             self._predict_at_rest(core, resting, h, elastic_dt)
         else:
             self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
@@ -255,7 +253,6 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
         info, own = self.running_report.contact, a.own(a.v)
-        resting = self._predicted.contacts.of_solids()
         for sweep in range(self._sweeps):
             rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
             # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
@@ -263,9 +260,10 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             if not (pushed or rubbed):
                 break
             # What is pressed onto nodes that rest on solids goes into these.
-            resting.apply(own)
+            self._predicted.apply_solids(own)
             core.hold_mean_velocities(own)
-        self._follow_pushed(core, dt)
+        if info.repulsions:
+            self._follow_pushed(core, dt)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""
@@ -279,22 +277,18 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     def collide(self, dt: float) -> None:
         """Keep nodes out of solids, see `_meet`; find the velocities after contact that the rest of the step starts from."""
         core, a = self._stage(dt)
-        contacts = self._meet(core, dt)
-        self._friction = self._contacts_with(contacts, dt)
-        contacts = self._friction.contacts
-        self._contacts = self.running_report.contact.solids = contacts.of_solids()
+        self._rows = self._meet(core, dt)
+        self._contacts = self.running_report.contact.solids = contacts_of(self._rows.of_solids())
         a.v_star[...] = a.v0
-        if len(contacts):
-            contacts.apply(a.own(a.v_star))
-            self._keep_sliding(a.x0, a.x1)
-            core.hold_positions(_solids.StepTime.end, a.own(a.x1))
-            core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
+        if len(self._rows):
+            _solids.collide_rows(core, self._rows, a.own(a.x0), a.own(a.v0), a.own(a.x1), a.own(a.v_star))
+        if self._solid_response == "projection":
+            core.set_contacts(self._contacts.nodes, self._contacts.normals)
 
     def solve(self, dt: float) -> None:
         """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler".
 
-        Contacts hold nodes along normals, and along the surface too where they stick; see `SolveFriction`.
+        Contacts hold nodes along normals, and along the surface too where they stick.
         """
         core, a = self._stage(dt)
         backward = self._finish == "backward-euler"
@@ -311,21 +305,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             core.hold_contacts(a.own(a.v_star), a.own(a.v))
             self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
             return
-        friction = self._friction
-        for slips in range(self._friction_solves + 1):
-            core.hold_velocities(when, a.own(a.v))
-            core.set_drags(*friction.drags())
-            core.hold_contacts(friction.held_velocities(a.own(a.v_star), self._holds_rest), a.own(a.v))
-            self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
-            if not len(friction.contacts):
-                break
-            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if not friction.judge(a.own(a.v), a.own(a.loose), end, self.surface.groups) or slips == self._friction_solves:
-                break
-            friction.go_on()
-            core.set_contacts(*friction.holds())
-        self._remember_resting(h)
-        friction.contacts.press_only(a.own(a.v), a.own(a.loose))
+        self._solve_with_rows(core, h, elastic_dt, backward)
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -339,14 +319,9 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     def slide(self, dt: float) -> None:
         """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
         core, a = self._stage(dt)
-        if not len(self._friction.contacts) or self._solid_response == "projection":
-            return
-        own, nodes = a.own(a.v1), self._contacts.nodes
-        # With what repulsion between surfaces had pressed into solids at the end of the step before.
-        before = own[nodes] - (a.own(a.v_star) - a.own(a.v0))[nodes]
-        self._friction.finish(own)
-        core.hold_velocities(_solids.StepTime.end, own)
-        self.running_report.contact.impulses_of_solids = self._impulses(own[nodes] - before)
+        if len(self._rows) and self._solid_response == "path":
+            _solids.slide_rows(core, self._rows, self.surface.groups, a.own(a.v0), a.own(a.v_star), a.own(a.v1))
+            self.running_report.contact.impulses_of_solids = self._rows.of_solids().impulses
 
     def rub(self, dt: float) -> None:
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
@@ -363,11 +338,8 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             for other, rows in self.surface.others:
                 other.hold(a.v1[rows])
             if self._holds_rest and len(self._contacts):
-                before = own[self._contacts.nodes]
-                self._contacts.apply(own)
-                core.hold_velocities(_solids.StepTime.end, own)
-                pressed = self._impulses(own[self._contacts.nodes] - before)
-                self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
+                _solids.press_rows(core, self._rows, self.surface.groups, own)
+                self.running_report.contact.impulses_of_solids = self._rows.of_solids().impulses
         for other, rows in self.surface.others:
             other.take(a.v1[rows] - a.alone[rows])
 
