@@ -36,6 +36,7 @@ void bind_tetrahedra(py::module_& m);
 void bind_reconstruction(py::module_& m);
 void bind_extraction(py::module_& m);
 void bind_shapes(py::module_& m);
+void bind_solid_at(py::module_& m);
 void bind_mesh_sampling(py::module_& m);
 void bind_particle_levelset(py::module_& m);
 void bind_particle_removal(py::module_& m);
@@ -122,6 +123,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_tetrahedra(surface);
   bind_reconstruction(surface);
   bind_shapes(surface);
+  bind_solid_at(surface);
   bind_mesh_sampling(surface);
   bind_particle_levelset(surface);
   bind_particle_removal(surface);

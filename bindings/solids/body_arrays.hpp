@@ -30,7 +30,7 @@ inline solids::NodeMotion motion_of(const py::object& given) {
 
 // What `bind_deformable_body` binds as well.
 void bind_body_system(py::module_& m);
-void bind_solid_contact(py::module_& m);
+void bind_node_rows(py::module_& m);
 void bind_barrier_step(py::module_& m);
 
 }  // namespace meniscus::bindings

@@ -1,41 +1,8 @@
 // Steps of several bodies as one system, stage by stage.
-#include "solids/body_arrays.hpp"
-
-#include "meniscus/solids/integrators/integrators.hpp"
+#include "solids/system_step.hpp"
 
 namespace meniscus::bindings {
 namespace {
-
-using SystemBodies = std::vector<std::shared_ptr<solids::DeformableBody>>;
-
-std::vector<solids::BodyInStep> bodies_in_step(const SystemBodies& bodies, const py::list& motions) {
-  require(!bodies.empty(), "a system has at least one body");
-  require(bodies.size() == motions.size(), "there must be one motion per body, not ", motions.size(), " for ", bodies.size());
-  std::vector<solids::BodyInStep> parts;
-  for (std::size_t k = 0; k < bodies.size(); ++k) parts.push_back({bodies[k].get(), motion_of(motions[k])});
-  return parts;
-}
-
-/// A step, with what it refers to.
-class SystemStep {
- public:
-  SystemStep(SystemBodies bodies, py::list motions, double dt, Workspace& workspace)
-      : bodies_(std::move(bodies)),
-        motions_(std::move(motions)),
-        parts_(bodies_in_step(bodies_, motions_)),
-        step_(parts_, dt, workspace) {}
-
-  solids::BodyStep& operator*() { return step_; }
-  solids::BodyStep* operator->() { return &step_; }
-  solids::ConstPoints in(const py::array& a, const char* name) const { return points_of(a, name, step_.size()); }
-  solids::Points out(const py::array& a, const char* name) const { return writable_points(a, name, step_.size()); }
-
- private:
-  SystemBodies bodies_;
-  py::list motions_;
-  std::vector<solids::BodyInStep> parts_;
-  solids::BodyStep step_;
-};
 
 std::vector<solids::ContactNormal> contacts_of(const py::array& nodes, const py::array& normals) {
   const auto numbers = indices_of(nodes, "nodes");
@@ -110,14 +77,6 @@ void bind_body_system(py::module_& m) {
             interruptible([&] { s->set_contacts(contacts); });
           },
           py::arg("nodes"), py::arg("normals"))
-      .def(
-          "set_drags",
-          [](SystemStep& s, const py::array& nodes, const py::array& drags) {
-            const auto numbers = indices_of(nodes, "nodes");
-            const double* values = data_of<double>(drags, "drags", static_cast<Index>(numbers.size()));
-            interruptible([&] { s->set_drags(numbers, {values, numbers.size()}); });
-          },
-          py::arg("nodes"), py::arg("drags"))
       .def(
           "hold_contacts",
           [](SystemStep& s, const py::array& given, const py::array& v) {

@@ -267,7 +267,7 @@ void bind_deformable_body(py::module_& m) {
   bind_constraints(c);
   bind_stages(c);
   bind_body_system(m);
-  bind_solid_contact(m);
+  bind_node_rows(m);
   bind_barrier_step(m);
 }
 

@@ -204,6 +204,17 @@ void bind_shape_type(py::module_& m, const char* name) {
             interruptible([&] { surface::signed_distance<D>(shape, x, n, phi); });
           },
           py::arg("points"), py::arg("out"))
+      .def(
+          "normals",
+          [](const S& shape, const py::array& points) {
+            const auto* x = data_of<double>(points, "points");
+            const Index n = points.size() / D;
+            py::array_t<double> out({static_cast<py::ssize_t>(n), py::ssize_t{D}});
+            auto* values = out.mutable_data();
+            interruptible([&] { surface::normals<D>(shape, x, n, values); });
+            return out;
+          },
+          py::arg("points"))
       .def("bounds", [](const S& shape) { return corners<D>(shape.bounds()); });
 }
 

@@ -138,7 +138,8 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
       }
     };
     const int axis = static_cast<int>(a);
-    const std::array arrays{HaloArray<D>(layout_.halo, unknown_.data() + offset), HaloArray<D>(layout_.halo, x_.data() + offset)};
+    const std::array arrays{parallel::HaloArray<D>(layout_.halo, unknown_.data() + offset),
+                            parallel::HaloArray<D>(layout_.halo, x_.data() + offset)};
     layout_.halo.exchange_together(axis, arrays);
     if (grid_.shared(axis, 1)) {
       // The last face is an unknown of the block above.

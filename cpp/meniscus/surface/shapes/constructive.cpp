@@ -53,6 +53,10 @@ class Complement final : public ImplicitShape<D> {
     shape_->evaluate(points, n, out);
     for (int i = 0; i < n; ++i) out[i] = -out[i];
   }
+  void normals(const double* points, int n, double size, double* out) const override {
+    shape_->normals(points, n, size, out);
+    for (int i = 0; i < n * D; ++i) out[i] = -out[i];
+  }
   Bounds<D> bounds(double) const override { return Bounds<D>::everything(); }
 
  private:
@@ -69,6 +73,7 @@ class Offset final : public ImplicitShape<D> {
     shape_->evaluate(points, n, out);
     for (int i = 0; i < n; ++i) out[i] -= distance_;
   }
+  void normals(const double* points, int n, double size, double* out) const override { shape_->normals(points, n, size, out); }
   Bounds<D> bounds(double level) const override { return shape_->bounds(level + distance_); }
 
  private:
@@ -131,17 +136,31 @@ class Transformed final : public ImplicitShape<D> {
     require(pose.translation.array().isFinite().all() && pose.rotation.array().isFinite().all(), "a transform must be finite");
   }
   void evaluate(const double* points, int n, double* out) const override {
-    std::array<double, std::size_t{shape_batch} * D> body;
-    for (int i = 0; i < n; ++i) {
-      const Vec<double, D> x = Eigen::Map<const Vec<double, D>>(points + i * D);
-      Eigen::Map<Vec<double, D>>(body.data() + i * D) = pose_.to_body(x) / scale_;
-    }
+    const Body body = to_body(points, n);
     shape_->evaluate(body.data(), n, out);
     for (int i = 0; i < n; ++i) out[i] *= scale_;
+  }
+  void normals(const double* points, int n, double size, double* out) const override {
+    const Body body = to_body(points, n);
+    shape_->normals(body.data(), n, (size + pose_.translation.cwiseAbs().maxCoeff()) / scale_, out);
+    for (int i = 0; i < n; ++i) {
+      Eigen::Map<Vec<double, D>> own(out + i * D);
+      own = (pose_.rotation * own).eval();
+    }
   }
   Bounds<D> bounds(double level) const override { return transformed<D>(shape_->bounds(level / scale_), pose_, scale_); }
 
  private:
+  using Body = std::array<double, std::size_t{shape_batch} * D>;
+  Body to_body(const double* points, int n) const {
+    Body body;
+    for (int i = 0; i < n; ++i) {
+      const Vec<double, D> x = Eigen::Map<const Vec<double, D>>(points + i * D);
+      Eigen::Map<Vec<double, D>>(body.data() + i * D) = pose_.to_body(x) / scale_;
+    }
+    return body;
+  }
+
   ShapePointer<D> shape_;
   RigidPose<D> pose_;
   double scale_;

@@ -6,6 +6,7 @@
 
 #include "meniscus/core/types.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -34,9 +35,19 @@ class ImplicitShape {
   virtual ~ImplicitShape() = default;
   /// Signed distances out[n] at points (n, D), row-major, n <= shape_batch.
   virtual void evaluate(const double* points, int n, double* out) const = 0;
+  /// Outward unit normals (n, D), the gradients of phi, n <= shape_batch; any direction where there is none. `size`: the largest
+  /// coordinate of all points that are asked for, m. By central differences, unless a shape knows better.
+  virtual void normals(const double* points, int n, double size, double* out) const {
+    difference_normals(points, n, difference_step * std::max(size, 1e-3), out);
+  }
   /// A box around {phi <= level}. The level matters because a bound of the distance, unlike the distance, may stay small far from
   /// the surface (beyond the corner of an intersection).
   virtual Bounds<D> bounds(double level = 0.0) const = 0;
+
+ protected:
+  /// Of the largest coordinate: balances rounding errors and curvature.
+  static constexpr double difference_step = 1e-5;
+  void difference_normals(const double* points, int n, double step, double* out) const;
 };
 
 template <int D>
@@ -45,6 +56,17 @@ using ShapePointer = std::shared_ptr<const ImplicitShape<D>>;
 /// Signed distances out[n] at points (n, D), row-major, in parallel.
 template <int D>
 void signed_distance(const ImplicitShape<D>& shape, const double* points, Index n, double* out);
+
+/// Outward unit normals (n, D) at points (n, D), row-major, in parallel; any direction where phi has no gradient.
+template <int D>
+void normals(const ImplicitShape<D>& shape, const double* points, Index n, double* out);
+
+/// The vector with length 1; the last axis for one of zeros.
+template <int D>
+Vec<double, D> unit_or_last_axis(const Vec<double, D>& v) {
+  const double length = v.norm();
+  return length > 0 ? Vec<double, D>(v / length) : Vec<double, D>(Vec<double, D>::Unit(D - 1));
+}
 
 /// A rotation followed by a translation: x -> rotation x + translation.
 template <int D>

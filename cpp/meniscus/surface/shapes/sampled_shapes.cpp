@@ -27,9 +27,30 @@ class ShapeOfMesh final : public ImplicitShape<3> {
       out[i] = mesh_.signed_distance(x, closest);
     }
   }
+  /// Directions to and from the closest points; closer than rounding, the normals of their triangles.
+  void normals(const double* points, int n, double size, double* out) const override {
+    const mesh::TriangleMeshView mesh = mesh_.mesh();
+    std::int32_t hint = 0;
+    for (int i = 0; i < n; ++i) {
+      const mesh::Point x = Eigen::Map<const mesh::Point>(points + 3 * i);
+      const collision::MeshPoint closest = mesh_.closest(x, hint);
+      hint = closest.slot;
+      const mesh::Point way = x - closest.position;
+      mesh::Point outward = way;
+      if (way.norm() < near_surface * size) {
+        const mesh::Triangle& t = mesh.triangles[closest.triangle];
+        const mesh::Point& first = mesh.vertices[t[0]];
+        outward = (mesh.vertices[t[1]] - first).cross(mesh.vertices[t[2]] - first);
+      } else if (mesh_.signed_distance(x, closest) < 0) {
+        outward = -way;
+      }
+      Eigen::Map<mesh::Point>(out + 3 * i) = unit_or_last_axis<3>(outward);
+    }
+  }
   Bounds<3> bounds(double level) const override { return box_.grown(level); }
 
  private:
+  static constexpr double near_surface = 1e-9;
   MeshDistance mesh_;
   Bounds<3> box_{Bounds<3>::everything().upper, Bounds<3>::everything().lower};
 };
@@ -53,6 +74,10 @@ class LevelSetShape final : public ImplicitShape<D> {
       const Vec<double, D> nearest = x.cwiseMax(lower_).cwiseMin(upper_);
       out[i] = probe.value(nearest) + (x - nearest).norm();
     }
+  }
+  /// The gradient jumps from cell to cell; across a cell it does not.
+  void normals(const double* points, int n, double, double* out) const override {
+    this->difference_normals(points, n, 0.5 * phi_.grid().spacing(), out);
   }
   Bounds<D> bounds(double level) const override {
     // Around the samples that are not above the level by more than a cell, so that all corners of cells that it cuts count.

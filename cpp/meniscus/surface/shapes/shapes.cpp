@@ -44,6 +44,30 @@ ShapePointer<D> primitive(const Bounds<D>& bounds, F f) {
   return std::make_shared<Primitive<D, F>>(std::move(f), bounds);
 }
 
+/// The same with the direction of its gradient, of any length.
+template <int D, class F, class G>
+class SmoothPrimitive final : public ImplicitShape<D> {
+ public:
+  SmoothPrimitive(F f, G gradient, const Bounds<D>& bounds) : distance_(std::move(f), bounds), gradient_(std::move(gradient)) {}
+  void evaluate(const double* points, int n, double* out) const override { distance_.evaluate(points, n, out); }
+  void normals(const double* points, int n, double, double* out) const override {
+    for (int i = 0; i < n; ++i) {
+      const Vec<double, D> x = Eigen::Map<const Vec<double, D>>(points + i * D);
+      Eigen::Map<Vec<double, D>>(out + i * D) = unit_or_last_axis<D>(gradient_(x));
+    }
+  }
+  Bounds<D> bounds(double level) const override { return distance_.bounds(level); }
+
+ private:
+  Primitive<D, F> distance_;
+  G gradient_;
+};
+
+template <int D, class F, class G>
+ShapePointer<D> primitive(const Bounds<D>& bounds, F f, G gradient) {
+  return std::make_shared<SmoothPrimitive<D, F, G>>(std::move(f), std::move(gradient), bounds);
+}
+
 /// Squared distance from x to the segment from a along `edge`.
 template <int D>
 double squared_distance_to_segment(const Vec<double, D>& x, const Vec<double, D>& a, const Vec<double, D>& edge) {
@@ -61,8 +85,9 @@ template <int D>
 ShapePointer<D> sphere(const Vec<double, D>& center, double radius) {
   require_finite<D>(center, "center");
   require_positive(radius, "radius");
-  return primitive<D>(Bounds<D>{center, center}.grown(radius),
-                      [=](const Vec<double, D>& x) { return (x - center).norm() - radius; });
+  return primitive<D>(
+      Bounds<D>{center, center}.grown(radius), [=](const Vec<double, D>& x) { return (x - center).norm() - radius; },
+      [=](const Vec<double, D>& x) { return Vec<double, D>(x - center); });
 }
 
 template <int D>
@@ -92,7 +117,8 @@ ShapePointer<D> half_space(const Vec<double, D>& point, const Vec<double, D>& no
     if (n[d] == 1.0) bounds.upper[d] = point[d];
     if (n[d] == -1.0) bounds.lower[d] = point[d];
   }
-  return primitive<D>(bounds, [=](const Vec<double, D>& x) { return n.dot(x - point); });
+  return primitive<D>(
+      bounds, [=](const Vec<double, D>& x) { return n.dot(x - point); }, [=](const Vec<double, D>&) { return normal; });
 }
 
 template <int D>

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionMesh, ContactNodes
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.contact.body_surface import BodySurface
-from meniscus.solids.contact.friction import NodeGroups
 from meniscus.solids.contact.obstacles import MeshObstacle
 from meniscus.solids.contact.self_stepping import RigidRows, SelfStepping
 
@@ -106,7 +106,7 @@ class ContactSurface:
         self.inverse_masses = self._inverse_masses(bodies)
         self.projectors = constraint_projectors(bodies)
         deformable = [body for body, _ in bodies]
-        self.groups = NodeGroups(_groups(deformable), self.inverse_masses[: self.body_nodes], _in_tetrahedra(deformable))
+        self.groups = _solids.NodeGroups(_groups(deformable), self.inverse_masses[: self.body_nodes], _in_tetrahedra(deformable))
         self.movable = np.flatnonzero(self.inverse_masses[: self.body_nodes]).astype(np.int32)
         single = np.ones(self.size, np.bool_)
         for other, rows in self.others:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from meniscus._meniscus import solids as _solids
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.obstacles import SolidObstacle
-
-# Of the greatest change by the resolution: what is no deeper than this does not count.
-_SLACK = 1e-6
 
 
 def pressed_into_solids(solids: Sequence[SolidObstacle], here: Floats, ends: Floats, time: float, nodes: Ints) -> Ints:
     """Return those of nodes that are deeper in a solid at `ends` (n, 3), m, than they were at `here`."""
-    changes = np.abs(ends[nodes] - here[nodes]).max(axis=1)
-    deeper = np.zeros(len(nodes), np.bool_)
-    for solid in solids:
-        before, after = (solid.distance(np.ascontiguousarray(x[nodes]), time) for x in (here, ends))
-        deeper |= after < np.minimum(before, 0.0) - _SLACK * changes.max(initial=0.0)
-    return nodes[deeper]
+    return _solids.pressed_into([o.at(time, None) for o in solids], here, ends, nodes)
 
 
 def hold_out_of_solids(
@@ -37,27 +28,5 @@ def hold_out_of_solids(
 
     Source: own.
     """
-    changes = np.abs(ends[movable] - here[movable]).max(axis=1)
-    nodes = movable[changes > 0]
-    if not len(nodes):
-        return None
-    free = {int(n): p for n, p in zip(*projectors, strict=True)}
-    found = False
-    for solid in solids:
-        before, after = (solid.distance(np.ascontiguousarray(x[nodes]), time) for x in (here, ends))
-        deeper = after < np.minimum(before, 0.0) - _SLACK * changes.max()
-        if not deeper.any():
-            continue
-        normals = solid.solid.normals(np.ascontiguousarray(here[nodes[deeper]]), time)
-        for n, normal in zip(nodes[deeper].tolist(), normals, strict=True):
-            p = free.get(n, np.eye(3))
-            across = p @ normal
-            size = np.linalg.norm(across)
-            # Along a surface that curves, a node that is held already may still get deeper.
-            if size > 1e-6:
-                free[n] = p - np.outer(across, across) / size**2
-                found = True
-    if not found:
-        return None
-    order = sorted(free)
-    return np.array(order, np.int32), np.ascontiguousarray([free[n] for n in order])
+    held: tuple[Ints, Floats] | None = _solids.hold_out_of([o.at(time, None) for o in solids], here, ends, movable, *projectors)
+    return held

@@ -10,11 +10,10 @@ import numpy as np
 
 from meniscus._meniscus import solids as _solids
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody
-from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop.contact_loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
-from meniscus.solids.contact.solid_contacts import SolidResponse
+from meniscus.solids.contact.solid_contacts import SolidResponse, contacts_of
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.contact.world_setup import WorldSetup
 from meniscus.solids.options import step_options
@@ -93,7 +92,7 @@ class ImpulseSolver(RestingContacts):
     def _begin(self, dt: float, motions: list[Any]) -> None:
         self._may_settle = False
         self._solves = []
-        self._friction = SolveFriction()
+        self._rows = _solids.NodeRows()
         own = [body._core for body in self.bodies]
         self._core = _solids.SystemStep(own, motions, dt, self._workspace) if own else NoBodies()
         surface = self.surface
@@ -141,7 +140,7 @@ class ImpulseSolver(RestingContacts):
         core.hold_mean_velocities(a.own(a.v))
         h, elastic_dt = 0.5 * dt, _FIRST[self.options.elasticity] * dt
         resting = self._find_resting(dt)
-        if len(resting.contacts):
+        if len(resting):
             self._predict_at_rest(core, resting, h, elastic_dt)
         else:
             self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
@@ -155,7 +154,6 @@ class ImpulseSolver(RestingContacts):
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._in_step(dt)
         info, own = self.running_report.contact, a.own(a.v)
-        resting = self._predicted.contacts.of_solids()
         for sweep in range(self.options.sweeps):
             rubbed = self.options.rest == "held" and self.loop.rub(a.x0, a.v, info)
             # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
@@ -163,9 +161,10 @@ class ImpulseSolver(RestingContacts):
             if not (pushed or rubbed):
                 break
             # What is pressed onto nodes that rest on solids goes into these.
-            resting.apply(own)
+            self._predicted.apply_solids(own)
             core.hold_mean_velocities(own)
-        self._follow_pushed(core, dt)
+        if info.repulsions:
+            self._follow_pushed(core, dt)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""
@@ -179,22 +178,18 @@ class ImpulseSolver(RestingContacts):
     def collide(self, dt: float) -> None:
         """Keep nodes out of solids, see `_meet`; find the velocities after contact that the rest of the step starts from."""
         core, a = self._in_step(dt)
-        contacts = self._meet(core, dt)
-        self._friction = self._contacts_with(contacts, dt)
-        contacts = self._friction.contacts
-        self.contacts = self.running_report.contact.solids = contacts.of_solids()
+        self._rows = self._meet(core, dt)
+        self.contacts = self.running_report.contact.solids = contacts_of(self._rows.of_solids())
         a.v_star[...] = a.v0
-        if len(contacts):
-            contacts.apply(a.own(a.v_star))
-            self._keep_sliding(a.x0, a.x1)
-            core.hold_positions(_solids.StepTime.end, a.own(a.x1))
-            core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        core.set_contacts(*(self._friction.holds() if self.options.solid_response == "path" else (contacts.nodes, contacts.normals)))
+        if len(self._rows):
+            _solids.collide_rows(core, self._rows, a.own(a.x0), a.own(a.v0), a.own(a.x1), a.own(a.v_star))
+        if self.options.solid_response == "projection":
+            core.set_contacts(self.contacts.nodes, self.contacts.normals)
 
     def solve(self, dt: float) -> None:
         """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler".
 
-        Contacts hold nodes along normals, and along the surface too where they stick; see `SolveFriction`.
+        Contacts hold nodes along normals, and along the surface too where they stick.
         """
         core, a = self._in_step(dt)
         backward = self.options.finish == "backward-euler"
@@ -211,21 +206,7 @@ class ImpulseSolver(RestingContacts):
             core.hold_contacts(a.own(a.v_star), a.own(a.v))
             self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
             return
-        friction = self._friction
-        for slips in range(self.options.friction_solves + 1):
-            core.hold_velocities(when, a.own(a.v))
-            core.set_drags(*friction.drags())
-            core.hold_contacts(friction.held_velocities(a.own(a.v_star), self._holds_rest), a.own(a.v))
-            self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
-            if not len(friction.contacts):
-                break
-            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if not friction.judge(a.own(a.v), a.own(a.loose), end, self.surface.groups) or slips == self.options.friction_solves:
-                break
-            friction.go_on()
-            core.set_contacts(*friction.holds())
-        self._remember_resting(h)
-        friction.contacts.press_only(a.own(a.v), a.own(a.loose))
+        self._solve_with_rows(core, h, elastic_dt, backward)
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -239,14 +220,9 @@ class ImpulseSolver(RestingContacts):
     def slide(self, dt: float) -> None:
         """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
         core, a = self._in_step(dt)
-        if not len(self._friction.contacts) or self.options.solid_response == "projection":
-            return
-        own, nodes = a.own(a.v1), self.contacts.nodes
-        # With what repulsion between surfaces had pressed into solids at the end of the step before.
-        before = own[nodes] - (a.own(a.v_star) - a.own(a.v0))[nodes]
-        self._friction.finish(own)
-        core.hold_velocities(_solids.StepTime.end, own)
-        self.running_report.contact.impulses_of_solids = self._impulses(own[nodes] - before)
+        if len(self._rows) and self.options.solid_response == "path":
+            _solids.slide_rows(core, self._rows, self.surface.groups, a.own(a.v0), a.own(a.v_star), a.own(a.v1))
+            self.running_report.contact.impulses_of_solids = self._rows.of_solids().impulses
 
     def rub(self, dt: float) -> None:
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
@@ -263,11 +239,8 @@ class ImpulseSolver(RestingContacts):
             for other, rows in self.surface.others:
                 other.hold(a.v1[rows])
             if self._holds_rest and len(self.contacts):
-                before = own[self.contacts.nodes]
-                self.contacts.apply(own)
-                core.hold_velocities(_solids.StepTime.end, own)
-                pressed = self._impulses(own[self.contacts.nodes] - before)
-                self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
+                _solids.press_rows(core, self._rows, self.surface.groups, own)
+                self.running_report.contact.impulses_of_solids = self._rows.of_solids().impulses
         for other, rows in self.surface.others:
             other.take(a.v1[rows] - a.alone[rows])
 

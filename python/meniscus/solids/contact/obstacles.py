@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus.surface import SolidAt
 from meniscus.mesh.arrays import index_rows
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.surface_like import is_surface, surface_arrays
@@ -40,6 +41,10 @@ class SolidObstacle:
     def distance(self, points: Floats, time: float) -> Floats:
         """Return how far points (n, 3), m, are outside of what nodes stay out of (n,), m, at a time in seconds."""
         return self.solid.signed_distance(points, time) - self.thickness
+
+    def at(self, time: float, dt: float | None) -> tuple[SolidAt, float, float]:
+        """Return the obstacle at a time (s) as the core asks it, with mean velocities over dt seconds, or until `time` where negative."""
+        return self.solid.core_at(time, dt), self.thickness, self.friction
 
     def box(self, time: float) -> Floats:
         """Return the corners (2, 3) of a box around that; infinite where it is not bounded."""

@@ -14,7 +14,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Twist, derivative, twist_at, twist_between
-from meniscus.surface.shapes.rest_distance import MeshSolid, distance_of, posed_bounds
+from meniscus.surface.shapes.rest_distance import MeshSolid, ShapeDistance, distance_of, posed_bounds
 from meniscus.surface.shapes.solid import Sampling, Solid, SolidSample, checked_step
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +55,7 @@ class KinematicSolid(Solid):
         self._arguments = (shape, motion, velocity, difference_step, dimension)
         self._distance = distance_of(shape, dimension)
         self._motion = motion
+        self._still: _surface.SolidAt | None = None
         self._step = _checks.positive("difference_step", difference_step)
         self._velocity: Any = velocity
         if velocity is not None and not callable(velocity):
@@ -121,6 +122,20 @@ class KinematicSolid(Solid):
         if box is None:
             return np.full(self.dimension, -math.inf), np.full(self.dimension, math.inf)
         return posed_bounds(box, self.pose(time))
+
+    def core_at(self, time: float, dt: float | None) -> _surface.SolidAt:
+        """Return the 3-D solid at a time (s) as the core asks it; a shape that does not move is made once."""
+        if self._still is not None:
+            return self._still
+        shape = self._distance.core()
+        if shape is None:
+            return super().core_at(time, dt)
+        pose, (twist, reference) = self.pose(time), self._frame(time, dt)
+        motion = self.moves, twist.linear, twist.gradient.tolist(), reference.tolist()
+        made = _surface.rigid_solid_at(shape, pose.rotation, pose.translation, *motion)
+        if not self.moves and isinstance(self._distance, ShapeDistance):
+            self._still = made
+        return made
 
     def _frame(self, time: float, dt: float | None) -> tuple[Twist, Floats]:
         """Return the twist and the reference point of its linear velocity."""

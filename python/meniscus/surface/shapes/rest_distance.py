@@ -17,9 +17,9 @@ from meniscus.grid import Grid, NodeField
 from meniscus.mesh.surface_like import is_surface
 from meniscus.surface.shapes.constructive import Shape, Transformed
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.normals import difference_normals, unit_rows
+from meniscus.surface.shapes.normals import difference_normals
 from meniscus.surface.shapes.pose import Pose
-from meniscus.surface.shapes.sampled import as_shape, checked_distances
+from meniscus.surface.shapes.sampled import FunctionShape, as_shape, checked_distances
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -73,6 +73,10 @@ class Distance(ABC):
         """Return the corners of a box around the solid, or None if they are not known."""
         return None
 
+    def core(self) -> Any:
+        """Return the shape of the core, None if Python has to be asked."""
+        return None
+
     @abstractmethod
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
         """Set a level set, with its ghosts, to the solid under a pose."""
@@ -102,6 +106,10 @@ class ShapeDistance(Distance):
         """Return the shape's normals."""
         return self._shape.normals(points)
 
+    def core(self) -> Any:
+        """Return the shape of the core, None of functions: those are asked for all points at once."""
+        return None if isinstance(self._shape, FunctionShape) else self._shape._core
+
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the shape's box."""
         return self._shape.bounds
@@ -126,15 +134,15 @@ class MeshSolid(Distance):
 
     def normals(self, points: Floats) -> Floats:
         """Return directions to and from the closest points; closer than round-off, the normals of their triangles."""
-        if not len(points) or not isinstance(self._queries, MeshDistance):
+        core = self.core()
+        if core is None:
             return super().normals(points)
-        closest = self._queries.closest(points)
-        corners = self._queries.vertices[self._queries.triangles[closest.triangles]]
-        faces = unit_rows(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]))
-        way = points - np.einsum("nk,nkd->nd", closest.barycentric, corners)
-        away = np.where(self.signed_distance(points) < 0, -1.0, 1.0)[:, None] * way
-        near = np.linalg.norm(way, axis=1) < 1e-9 * np.abs(points).max()
-        return np.where(near[:, None], faces, unit_rows(away))
+        normals: Floats = core.normals(points)
+        return normals
+
+    def core(self) -> Any:
+        """Return the mesh, as it is now, as a shape of the core; None for other queries."""
+        return _surface.mesh_shape(self._queries._core) if isinstance(self._queries, MeshDistance) else None
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the box of the vertices."""

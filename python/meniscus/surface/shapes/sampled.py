@@ -19,7 +19,6 @@ from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.normals import difference_normals
 from meniscus.surface.shapes.pose import Pose
 
 Floats = npt.NDArray[np.float64]
@@ -65,10 +64,6 @@ class LevelSetShape(Shape):
         _checks.require_finite("levelset", phi.array)
         phi.field.fill_ghosts()
         self._set(_surface.level_set_shape(phi.field._core), levelset=phi)
-
-    def _normals(self, points: Floats) -> Floats:
-        # The gradient jumps from cell to cell; across a cell it does not.
-        return difference_normals(self.signed_distance, points, 0.5 * self.levelset.grid.spacing)
 
 
 def _replicated(levelset: LevelSet) -> LevelSet:

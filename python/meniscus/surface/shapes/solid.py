@@ -126,6 +126,17 @@ class Solid(ABC):
     def bounds(self, time: float = 0.0) -> tuple[Floats, Floats]:
         """Return the lower and upper corner, m, of a box around the solid at a time; infinite where it is not bounded or not known."""
 
+    def core_at(self, time: float, dt: float | None) -> _surface.SolidAt:
+        """Return the 3-D solid at a time (s) as the core asks it, with velocities as `velocity` has them."""
+        lower, upper = self.bounds(time)
+        return _surface.called_solid_at(
+            lambda x: self.signed_distance(x, time),
+            lambda x: self.normals(x, time),
+            (lambda x: np.ascontiguousarray(self.velocity(x, time, dt))) if self.moves else None,
+            lower.tolist(),
+            upper.tolist(),
+        )
+
     @abstractmethod
     def _sample_into(self, target: SolidSample, sampling: Sampling) -> None:
         """Set both fields, with their ghosts."""
