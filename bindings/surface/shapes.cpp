@@ -204,6 +204,15 @@ void bind_shape_type(py::module_& m, const char* name) {
             interruptible([&] { surface::signed_distance<D>(shape, x, n, phi); });
           },
           py::arg("points"), py::arg("out"))
+      .def(
+          "normals",
+          [](const S& shape, const py::array& points, const py::array& out) {
+            const auto* x = data_of<double>(points, "points");
+            const Index n = points.size() / D;
+            auto* normals = data_of<double>(out, "out", n * D, true);
+            interruptible([&] { surface::normals<D>(shape, x, n, normals); });
+          },
+          py::arg("points"), py::arg("out"))
       .def("bounds", [](const S& shape) { return corners<D>(shape.bounds()); });
 }
 

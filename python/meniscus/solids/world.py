@@ -184,7 +184,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
 
     def _leave_step(self) -> None:
         super()._leave_step()
-        self._core = self._problem = None
+        self._core = None
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
@@ -384,7 +384,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     def _state_replaced(self) -> None:
         super()._state_replaced()
         # Also of a step that somebody else had begun, and that failed.
-        self._core = self._problem = None
+        self._core = None
 
     @property
     def surface(self) -> ContactSurface:

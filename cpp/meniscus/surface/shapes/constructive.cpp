@@ -53,6 +53,10 @@ class Complement final : public ImplicitShape<D> {
     shape_->evaluate(points, n, out);
     for (int i = 0; i < n; ++i) out[i] = -out[i];
   }
+  void normals(const double* points, int n, double* out) const override {
+    shape_->normals(points, n, out);
+    for (int i = 0; i < n * D; ++i) out[i] = -out[i];
+  }
   Bounds<D> bounds(double) const override { return Bounds<D>::everything(); }
 
  private:
@@ -69,6 +73,7 @@ class Offset final : public ImplicitShape<D> {
     shape_->evaluate(points, n, out);
     for (int i = 0; i < n; ++i) out[i] -= distance_;
   }
+  void normals(const double* points, int n, double* out) const override { shape_->normals(points, n, out); }
   Bounds<D> bounds(double level) const override { return shape_->bounds(level + distance_); }
 
  private:
@@ -131,17 +136,31 @@ class Transformed final : public ImplicitShape<D> {
     require(pose.translation.array().isFinite().all() && pose.rotation.array().isFinite().all(), "a transform must be finite");
   }
   void evaluate(const double* points, int n, double* out) const override {
-    std::array<double, std::size_t{shape_batch} * D> body;
-    for (int i = 0; i < n; ++i) {
-      const Vec<double, D> x = Eigen::Map<const Vec<double, D>>(points + i * D);
-      Eigen::Map<Vec<double, D>>(body.data() + i * D) = pose_.to_body(x) / scale_;
-    }
+    Places body;
+    to_body(points, n, body);
     shape_->evaluate(body.data(), n, out);
     for (int i = 0; i < n; ++i) out[i] *= scale_;
+  }
+  void normals(const double* points, int n, double* out) const override {
+    Places body;
+    to_body(points, n, body);
+    shape_->normals(body.data(), n, out);
+    for (int i = 0; i < n; ++i) {
+      Eigen::Map<Vec<double, D>> normal(out + i * D);
+      normal = (pose_.rotation * normal).eval();
+    }
   }
   Bounds<D> bounds(double level) const override { return transformed<D>(shape_->bounds(level / scale_), pose_, scale_); }
 
  private:
+  using Places = std::array<double, std::size_t{shape_batch} * D>;
+  void to_body(const double* points, int n, Places& out) const {
+    for (int i = 0; i < n; ++i) {
+      const Vec<double, D> x = Eigen::Map<const Vec<double, D>>(points + i * D);
+      Eigen::Map<Vec<double, D>>(out.data() + i * D) = pose_.to_body(x) / scale_;
+    }
+  }
+
   ShapePointer<D> shape_;
   RigidPose<D> pose_;
   double scale_;

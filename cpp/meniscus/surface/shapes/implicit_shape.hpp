@@ -34,10 +34,24 @@ class ImplicitShape {
   virtual ~ImplicitShape() = default;
   /// Signed distances out[n] at points (n, D), row-major, n <= shape_batch.
   virtual void evaluate(const double* points, int n, double* out) const = 0;
+  /// Outward unit normals out (n, D) at such points, the gradients of the distance: by default from central differences over 1e-5
+  /// of the largest coordinate, which balances rounding errors and curvature. Where there is no gradient, any direction.
+  virtual void normals(const double* points, int n, double* out) const;
   /// A box around {phi <= level}. The level matters because a bound of the distance, unlike the distance, may stay small far from
   /// the surface (beyond the corner of an intersection).
   virtual Bounds<D> bounds(double level = 0.0) const = 0;
+
+ protected:
+  /// Normals from central differences over a step (m) to each side; 0: the default.
+  void difference_normals(const double* points, int n, double step, double* out) const;
 };
+
+/// A vector scaled to length 1; the last axis for zero.
+template <int D>
+Vec<double, D> unit_or_last(const Vec<double, D>& v) {
+  const double length = v.norm();
+  return length > 0 ? Vec<double, D>(v / length) : Vec<double, D>(Vec<double, D>::Unit(D - 1));
+}
 
 template <int D>
 using ShapePointer = std::shared_ptr<const ImplicitShape<D>>;
@@ -45,6 +59,10 @@ using ShapePointer = std::shared_ptr<const ImplicitShape<D>>;
 /// Signed distances out[n] at points (n, D), row-major, in parallel.
 template <int D>
 void signed_distance(const ImplicitShape<D>& shape, const double* points, Index n, double* out);
+
+/// Outward unit normals out (n, D) at points (n, D), row-major, in parallel.
+template <int D>
+void normals(const ImplicitShape<D>& shape, const double* points, Index n, double* out);
 
 /// A rotation followed by a translation: x -> rotation x + translation.
 template <int D>

@@ -54,6 +54,10 @@ class LevelSetShape final : public ImplicitShape<D> {
       out[i] = probe.value(nearest) + (x - nearest).norm();
     }
   }
+  void normals(const double* points, int n, double* out) const override {
+    // The gradient jumps from cell to cell; across a cell it does not.
+    this->difference_normals(points, n, 0.5 * phi_.grid().spacing(), out);
+  }
   Bounds<D> bounds(double level) const override {
     // Around the samples that are not above the level by more than a cell, so that all corners of cells that it cuts count.
     const grid::FieldView<const T, D> view = phi_.view();

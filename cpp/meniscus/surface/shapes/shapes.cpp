@@ -26,7 +26,7 @@ void require_positive(double x, const char* name) {
 
 /// A shape whose distance function is `f`, exact, so that growing its box bounds its level sets.
 template <int D, class F>
-class Primitive final : public ImplicitShape<D> {
+class Primitive : public ImplicitShape<D> {
  public:
   Primitive(F f, const Bounds<D>& bounds) : f_(std::move(f)), bounds_(bounds) {}
   void evaluate(const double* points, int n, double* out) const override {
@@ -39,9 +39,29 @@ class Primitive final : public ImplicitShape<D> {
   Bounds<D> bounds_;
 };
 
+/// A shape whose gradient, of any length, is `g`.
+template <int D, class F, class G>
+class SmoothPrimitive final : public Primitive<D, F> {
+ public:
+  SmoothPrimitive(F f, G g, const Bounds<D>& bounds) : Primitive<D, F>(std::move(f), bounds), g_(std::move(g)) {}
+  void normals(const double* points, int n, double* out) const override {
+    for (int i = 0; i < n; ++i)
+      Eigen::Map<Vec<double, D>>(out + i * D) =
+          unit_or_last<D>(g_(Vec<double, D>(Eigen::Map<const Vec<double, D>>(points + i * D))));
+  }
+
+ private:
+  G g_;
+};
+
 template <int D, class F>
 ShapePointer<D> primitive(const Bounds<D>& bounds, F f) {
   return std::make_shared<Primitive<D, F>>(std::move(f), bounds);
+}
+
+template <int D, class F, class G>
+ShapePointer<D> smooth_primitive(const Bounds<D>& bounds, F f, G g) {
+  return std::make_shared<SmoothPrimitive<D, F, G>>(std::move(f), std::move(g), bounds);
 }
 
 /// Squared distance from x to the segment from a along `edge`.
@@ -61,8 +81,9 @@ template <int D>
 ShapePointer<D> sphere(const Vec<double, D>& center, double radius) {
   require_finite<D>(center, "center");
   require_positive(radius, "radius");
-  return primitive<D>(Bounds<D>{center, center}.grown(radius),
-                      [=](const Vec<double, D>& x) { return (x - center).norm() - radius; });
+  return smooth_primitive<D>(
+      Bounds<D>{center, center}.grown(radius), [=](const Vec<double, D>& x) { return (x - center).norm() - radius; },
+      [=](const Vec<double, D>& x) { return Vec<double, D>(x - center); });
 }
 
 template <int D>
@@ -92,7 +113,8 @@ ShapePointer<D> half_space(const Vec<double, D>& point, const Vec<double, D>& no
     if (n[d] == 1.0) bounds.upper[d] = point[d];
     if (n[d] == -1.0) bounds.lower[d] = point[d];
   }
-  return primitive<D>(bounds, [=](const Vec<double, D>& x) { return n.dot(x - point); });
+  return smooth_primitive<D>(
+      bounds, [=](const Vec<double, D>& x) { return n.dot(x - point); }, [=](const Vec<double, D>&) { return n; });
 }
 
 template <int D>

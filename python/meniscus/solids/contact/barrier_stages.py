@@ -11,10 +11,8 @@ from meniscus._meniscus import solids as _solids
 from meniscus.collision import Barrier, CollisionPairs, edge_edge_distance, point_triangle_distance
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
-from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
-from meniscus.solids.contact.barrier_solids import BarrierSolids
-from meniscus.solids.contact.contact_surface import Floats
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import ContactError, WorldInfo
 
@@ -41,7 +39,6 @@ class BarrierStages(ContactLoop):
     on_iterate: Callable[[Floats], None] | None = None
     _barrier_options: BarrierOptions | None = None
     _barrier: Barrier | None = None
-    _problem: BarrierProblem | None = None
 
     def _make_barrier(self, options: BarrierOptions) -> None:
         self._barrier_options = options
@@ -56,22 +53,10 @@ class BarrierStages(ContactLoop):
 
     def meet(self, dt: float) -> None:
         """Find the pairs within their activation distance, their friction and the stiffness of the barrier at the start."""
-        problem, options = self._in_step(), self._options_of_barrier()
-        if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
+        core = self._in_step()
+        if not core.begin():
             raise ValueError("surfaces must not touch, and nodes must be outside of solids, where a barrier is to keep them apart")
-        if self.barrier_stiffness > 0:
-            problem.lag_friction(self.barrier_stiffness)
-        least = self._least_stiffness(dt)
-        problem.least_stiffness = least
-        if options.stiffness is not None:
-            problem.stiffness = options.stiffness
-        else:
-            balance = 0.0 if self.barrier_stiffness > 0 else min(problem.balance(), 1e3 * least)
-            # A larger one would throw apart what already touches, as after a change to shorter steps.
-            kept = self.barrier_stiffness > 0 and problem.closest()[0] < np.inf
-            problem.stiffness = self.barrier_stiffness if kept else max(self.barrier_stiffness, least, balance)
-        if self.barrier_stiffness == 0:
-            problem.lag_friction(problem.stiffness)
+        core.meet(self.barrier_stiffness)
 
     def approach(self, dt: float) -> None:
         """Bring obstacles and moved nodes to the ends of their paths.
@@ -79,10 +64,10 @@ class BarrierStages(ContactLoop):
         Raises:
             ContactError: something is in their way that does not yield.
         """
-        problem = self._in_step()
-        if not problem.approach():
+        core = self._in_step()
+        if not core.approach():
             raise ContactError(
-                f"obstacles and moved nodes have made {problem.fraction:.3g} of their way in {problem.counts.increments} moves, because "
+                f"obstacles and moved nodes have made {core.fraction:.3g} of their way in {core.increments} moves, because "
                 "something is pinched between them; nothing has changed",
                 self._nearest_pairs(),
             )
@@ -93,91 +78,77 @@ class BarrierStages(ContactLoop):
         Raises:
             ConvergenceError: it does not meet its tolerance.
         """
-        problem, options = self._in_step(), self._options_of_barrier()
-        if not problem.minimise(options.max_iterations) and options.raise_on_failure:
+        core, options = self._in_step(), self._options_of_barrier()
+        if not core.minimise(options.max_iterations) and options.raise_on_failure:
             raise ConvergenceError(
-                f"Newton's method did not meet its tolerance of {problem.tolerance:.1e} m/s in {problem.counts.iterations} iterations; "
+                f"Newton's method did not meet its tolerance of {core.tolerance:.1e} m/s in {core.iterations} iterations; "
                 "nothing has changed",
-                SolveInfo(problem.counts.iterations, np.inf, False, "iterations", 0.0, 0.0, ()),
+                SolveInfo(core.iterations, np.inf, False, "iterations", 0.0, 0.0, ()),
             )
 
     def rub_again(self, dt: float) -> None:
         """Go on with the friction of the forces at the end, as often as `friction_solves` says."""
-        problem = self._in_step()
         for _ in range(self._options_of_barrier().friction_solves - 1):
-            if problem.lag_friction(problem.stiffness) == 0:
+            if self._in_step().lag_friction() == 0:
                 break
             self.minimise(dt)
 
     # --- within a step -------------------------------------------------------------------------------------------------------
 
     def _begin_barrier(self, dt: float, motions: list[Any]) -> None:
-        surface, options = self.surface, self._options_of_barrier()
-        own = surface.body_nodes
-        self._core = _solids.BarrierStep([body._core for body in self.bodies], motions, dt, self._workspace)
-        start, target = np.array(self.x_free), np.array(self.x_free)
-        velocities = np.zeros((own, 3))
-        self._core.begin(start[:own], velocities, target[:own])
-        surface.move_obstacles(target, self.time + dt)
-        tolerance, most = options.tolerance, 0.0
-        if tolerance is None:
-            gravity = max((float(np.linalg.norm(body.gravity)) for body in self.bodies), default=0.0)
-            fastest = float(np.sqrt((velocities * velocities).sum(axis=1).max(initial=0.0)))
-            way = float(np.abs(target - start).max(initial=0.0)) / dt
-            # Forces are only right where positions are to a small part of the distances within which barriers act.
-            thickness = surface.thickness[surface.thickness > 0]
-            near = min(float(thickness.min(initial=np.inf)), self._distance_of_solids() if self.solids else np.inf)
-            most = 0.01 * near / dt
-            tolerance = 1e-3 * (gravity * dt + max(fastest, way))
+        surface = self.surface
+        end = np.array(self.x_free)
+        surface.move_obstacles(end, self.time + dt)
+        if surface.can_touch and not surface.thickness.all():
+            raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
         if self._barrier is None:
-            if surface.can_touch and not surface.thickness.all():
-                raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
-            group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
-            self._barrier = Barrier(
-                surface.mesh,
-                surface.rest,
-                surface.thickness,
-                nodes=surface.contact_nodes,
-                normalized=True,
-                rest_part=options.rest_part,
-                groups=group,
-            )
-        self._problem = BarrierProblem(
-            surface,
-            self._core,
-            self._barrier,
-            BarrierSolids(self.solids, surface.movable, self._distance_of_solids()),
-            options,
-            start=start,
-            target=target,
-            time=self.time,
-            dt=dt,
-            tolerance=tolerance,
-            most=most,
-            on_iterate=self.on_iterate,
+            self._barrier = barrier_of(surface, surface.thickness, self._options_of_barrier().rest_part)
+        self._core = _solids.BarrierStep(
+            [body._core for body in self.bodies],
+            motions,
+            dt,
+            self._workspace,
+            surfaces_of(surface, self._barrier),
+            list(self.solids),
+            np.array(self.x_free),
+            end,
+            self.time,
+            False,
+            self._core_options(dt),
         )
+        self._core.watch(self.on_iterate)
+
+    def _core_options(self, dt: float) -> Any:
+        options, core = self._options_of_barrier(), _solids.BarrierStepOptions()
+        core.fixed_stiffness, core.tolerance = options.stiffness or 0.0, options.tolerance or 0.0
+        for name in ("least_part", "slip_speed", "linear_tolerance", "max_linear_iterations", "increments"):
+            setattr(core, name, getattr(options, name))
+        core.activation = self._distance_of_solids()
+        # Forces are only right where positions are to a small part of the distances within which barriers act.
+        thickness = self.surface.thickness[self.surface.thickness > 0]
+        core.most = 0.01 * min(float(thickness.min(initial=np.inf)), core.activation if self.solids else np.inf) / dt
+        return core
 
     def _end_barrier(self, info: WorldInfo) -> None:
-        problem = self._in_step()
-        x = problem.x
-        own = self.surface.body_nodes
-        contact, counts = info.contact, problem.counts
-        contact.pairs = len(self._barrier_of_step()) + sum(len(n.nodes) for n in problem._near)
-        contact.min_distance = problem.closest()[0]
-        contact.newton_iterations, contact.linear_iterations = counts.iterations, counts.linear_iterations
-        contact.increments, contact.barrier_stiffness = counts.increments, problem.stiffness
+        core, contact, x = self._in_step(), info.contact, np.empty_like(self.x_free)
+        core.positions(x)
+        contact.pairs = len(self._barrier_of_step()) + core.near_solids
+        contact.min_distance = core.closest
+        contact.newton_iterations, contact.linear_iterations = core.iterations, core.linear_iterations
+        contact.increments, contact.barrier_stiffness = core.increments, core.stiffness
         contact.certified = contact.loop_ended = True
-        info.max_speed = self._core.commit(x[:own], np.zeros((own, 3)))
-        self.barrier_stiffness = problem.stiffness
-        self._core = self._problem = None
+        info.max_speed = core.commit()
+        self.barrier_stiffness = core.stiffness
+        self._core = None
         self._stepped(info.dt)
-        self.x_free = np.array(x)
+        self.x_free = x
         self.inner_steps, self.loop_time, self._found = 0, 0.0, False
 
     def _nearest_pairs(self) -> CollisionPairs:
         """Return the pairs within a tenth of their activation distance, at most 1000 of each kind."""
-        problem, barrier = self._in_step(), self._barrier_of_step()
-        x = self.surface.at_vertices(problem.x)
+        barrier, at = self._barrier_of_step(), np.empty_like(self.x_free)
+        self._in_step().positions(at)
+        x = self.surface.at_vertices(at)
         barrier.find(x)
         pairs = barrier.pairs()
         kinds = []
@@ -189,10 +160,10 @@ class BarrierStages(ContactLoop):
             kinds.append(np.ascontiguousarray(pairs.elements[rows[near][:1000]]))
         return CollisionPairs(*kinds)
 
-    def _in_step(self) -> BarrierProblem:
-        if self._core is None or self._problem is None:
+    def _in_step(self) -> Any:
+        if self._core is None:
             raise RuntimeError("a stage is part of a step: call begin first")
-        return self._problem
+        return self._core
 
     def _barrier_of_step(self) -> Barrier:
         assert self._barrier is not None
@@ -211,15 +182,18 @@ class BarrierStages(ContactLoop):
         own = self.surface.thickness[:first]
         return float(own.mean()) if len(own) and own.mean() > 0 else 0.01
 
-    def _least_stiffness(self, dt: float) -> float:
-        """The mean mass of a node times its way under gravity and inertia within the activation distance, J."""
-        w = self.surface.inverse_masses[self.surface.movable]
-        if not len(w):
-            return 1.0
-        gravity = max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
-        h = self._distance_of_solids()
-        return float((1.0 / w).mean()) * (gravity + h / dt**2) * h
-
     def _surface_replaced(self) -> None:
         super()._surface_replaced()
         self._barrier = None
+
+
+def barrier_of(surface: ContactSurface, thickness: Floats, rest_part: float) -> Barrier:
+    """Return the barrier of a surface with the activation distances (v,), m, of its vertices."""
+    group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
+    nodes = surface.contact_nodes
+    return Barrier(surface.mesh, surface.rest, thickness, nodes=nodes, normalized=True, rest_part=rest_part, groups=group)
+
+
+def surfaces_of(surface: ContactSurface, barrier: Barrier) -> Any:
+    """Return what a barrier acts between, for a step."""
+    return _solids.ContactSurfaces(surface.mesh._core, surface.contact_nodes._core, barrier.core, surface.friction)

@@ -18,7 +18,6 @@ from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
 from meniscus.grid.transport.advection import workspace_or_new
 from meniscus.numerics.rotation_matrix import Rows, rotation_matrix
-from meniscus.surface.shapes.normals import difference_normals
 from meniscus.surface.shapes.pose import Pose
 
 Floats = npt.NDArray[np.float64]
@@ -70,9 +69,11 @@ class Shape:
 
         Where phi has no gradient, such as at edges and centres, any direction is returned.
         """
-        x: Any = _checks.points("points", points, np.dtype(np.float64), self.dimension)
+        x = _checks.points("points", points, np.dtype(np.float64), self.dimension)
         _checks.require_finite("points", x)
-        return self._normals(x)
+        out = np.empty(np.shape(x))
+        self._core.normals(x, out)
+        return out
 
     def sample(
         self,
@@ -178,9 +179,6 @@ class Shape:
         names = [f.name for f in fields(self) if f.init]
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(names, self._parameters(), strict=True))})"
 
-    def _normals(self, points: Floats) -> Floats:
-        return difference_normals(self.signed_distance, points)
-
     def _make(self) -> None:
         raise TypeError("Shape is what all shapes share; make one of them")
 
@@ -252,9 +250,6 @@ class Complement(Shape):
     def _make(self) -> None:
         self._set(_surface.complement(_checks.one_of_type("shape", self.shape, Shape)._core))
 
-    def _normals(self, points: Floats) -> Floats:
-        return -self.shape._normals(points)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Offset(Shape):
@@ -266,9 +261,6 @@ class Offset(Shape):
     def _make(self) -> None:
         core, d = _checks.one_of_type("shape", self.shape, Shape)._core, _checks.number("distance", self.distance)
         self._set(_surface.offset(core, d), distance=d)
-
-    def _normals(self, points: Floats) -> Floats:
-        return self.shape._normals(points)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,8 +304,3 @@ class Transformed(Shape):
         s = _checks.positive("scale", self.scale)
         core = _surface.transformed(self.shape._core, pose.rotation, pose.translation, s)
         self._set(core, rotation=pose.rotation, translation=pose.translation, scale=s)
-
-    def _normals(self, points: Floats) -> Floats:
-        pose = Pose(self.translation, self.rotation)
-        own = self.shape._normals(np.ascontiguousarray(pose.to_body(points) / self.scale))
-        return np.ascontiguousarray(own @ np.array(pose.rotation).T)

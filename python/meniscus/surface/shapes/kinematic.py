@@ -95,6 +95,10 @@ class KinematicSolid(Solid):
             raise ValueError(f"motion must return a {self.dimension}-D pose like the shape, not a {value.dimension}-D one")
         return value
 
+    def core_at(self, time: float = 0.0) -> Any:
+        """Return the core of an analytic shape where it is at a time (s), None of other solids."""
+        return self._distance.core_at(self.pose(time))
+
     def twist(self, time: float = 0.0, dt: float | None = None) -> Twist:
         """Return the velocity of the body at a time (s), or its mean over [time, time + dt] (see `sample`) as it is at `time`."""
         return self._frame(_checks.number("time", time), None if dt is None else checked_step(dt))[0]

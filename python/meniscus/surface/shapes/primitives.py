@@ -10,8 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
-from meniscus.surface.shapes.constructive import Floats, Shape, Vector
-from meniscus.surface.shapes.normals import unit_rows
+from meniscus.surface.shapes.constructive import Shape, Vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,9 +23,6 @@ class Sphere(Shape):
     def _make(self) -> None:
         c, r = _checks.point("center", self.center), _checks.positive("radius", self.radius)
         self._set(_surface.sphere(c, r), center=c, radius=r)
-
-    def _normals(self, points: Floats) -> Floats:
-        return unit_rows(points - np.array(self.center))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,9 +51,6 @@ class HalfSpace(Shape):
         p = _checks.point("point", self.point)
         v = _checks.vector("normal", self.normal, len(p))
         self._set(_surface.half_space(p, v), point=p, normal=v)
-
-    def _normals(self, points: Floats) -> Floats:
-        return unit_rows(np.tile(np.array(self.normal), (len(points), 1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

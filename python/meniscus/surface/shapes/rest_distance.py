@@ -19,7 +19,7 @@ from meniscus.surface.shapes.constructive import Shape, Transformed
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.normals import difference_normals, unit_rows
 from meniscus.surface.shapes.pose import Pose
-from meniscus.surface.shapes.sampled import as_shape, checked_distances
+from meniscus.surface.shapes.sampled import FunctionShape, as_shape, checked_distances
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -73,6 +73,10 @@ class Distance(ABC):
         """Return the corners of a box around the solid, or None if they are not known."""
         return None
 
+    def core_at(self, pose: Pose) -> Any:
+        """Return the core of the shape under a pose, None where the core cannot ask without Python."""
+        return None
+
     @abstractmethod
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
         """Set a level set, with its ghosts, to the solid under a pose."""
@@ -97,6 +101,10 @@ class ShapeDistance(Distance):
     def signed_distance(self, points: Floats) -> Floats:
         """Return the shape's values."""
         return self._shape.signed_distance(points)
+
+    def core_at(self, pose: Pose) -> Any:
+        """Return the core of the shape under a pose; None of functions, which are asked for all points at once."""
+        return None if isinstance(self._shape, FunctionShape) else self.posed(pose)._core
 
     def normals(self, points: Floats) -> Floats:
         """Return the shape's normals."""

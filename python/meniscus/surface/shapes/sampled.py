@@ -66,10 +66,6 @@ class LevelSetShape(Shape):
         phi.field.fill_ghosts()
         self._set(_surface.level_set_shape(phi.field._core), levelset=phi)
 
-    def _normals(self, points: Floats) -> Floats:
-        # The gradient jumps from cell to cell; across a cell it does not.
-        return difference_normals(self.signed_distance, points, 0.5 * self.levelset.grid.spacing)
-
 
 def _replicated(levelset: LevelSet) -> LevelSet:
     """Return a copy on one rank; collective where the grid is cut."""
@@ -114,6 +110,11 @@ class FunctionShape(Shape):
         x: Any = _checks.points("points", points, np.dtype(np.float64), self.dimension)
         _checks.require_finite("points", x)
         return self._checked(x)
+
+    def normals(self, points: Floats) -> Floats:
+        """Return the unit normals (n, dim) of the function at points (n, dim), m, float64; errors as `signed_distance`."""
+        _checks.points("points", points, np.dtype(np.float64), self.dimension)
+        return difference_normals(self.signed_distance, points)
 
     def _checked(self, points: Floats) -> Floats:
         return checked_distances(getattr(self, "_name", "function"), self.function(points), len(points))

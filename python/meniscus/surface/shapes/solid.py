@@ -118,6 +118,10 @@ class Solid(ABC):
         """
         return difference_normals(lambda x: self.signed_distance(x, time), self._points(points))
 
+    def core_at(self, time: float = 0.0) -> Any:
+        """Return the core of a shape that is the solid at a time (s), for queries without Python; None where there is none."""
+        return None
+
     @abstractmethod
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
         """Return the solid's velocity (n, dim), m/s, at points (n, dim), m; with `dt` (s) as for `sample`."""

@@ -77,6 +77,10 @@ class StoredSolid(Solid):
         """Return the outward unit normals (n, dim) at points (n, dim), m, float64, at a time in seconds."""
         return self._at(_checks.number("time", time)).normals(points)
 
+    def core_at(self, time: float = 0.0) -> Any:
+        """Return the core of the interpolated level set at a time (s)."""
+        return self._at(_checks.number("time", time)).core_at()
+
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
         """Return the velocity (n, dim), m/s, at points (n, dim), m: the frames' in proportion; with `dt` (s), in the middle of the step."""
         x = self._points(points)
