@@ -141,12 +141,23 @@ def tetrahedra() -> Any:
     return ball(16, level=1.05).vof
 
 
+def barriers() -> Any:
+    mesh = ms.mesh.cloth_mesh(10, 10, (0.4, 0.4), origin=(-0.2, -0.2, 0.102))
+    cloth = ms.solids.DeformableBody(mesh, density=0.2)
+    cloth.add(ms.solids.EdgeSprings(mesh, ms.solids.SpringOptions(stiffness=10.0, damping_fraction=0.5, masses=cloth.masses)))
+    world = ms.solids.World(gravity=(0, 0, -9.8), response="barrier")
+    world.add(cloth, thickness=0.005, friction=0.3)
+    world.add_obstacle(ms.surface.Sphere((0, 0, 0), 0.1), friction=0.3)
+    return world
+
+
 SOLVERS: dict[str, Callable[[], Any]] = {
     "smoke": smoke,
     "water": water,
     "particles": particles,
     "tetrahedra": tetrahedra,
     "KDSM water": kdsm_water,
+    "barriers": barriers,
 }
 
 

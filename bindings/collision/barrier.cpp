@@ -3,7 +3,6 @@
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/barrier/barrier_friction.hpp"
-#include "meniscus/collision/barrier/barrier_function.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -183,18 +182,6 @@ void bind_barrier(py::module_& m) {
       .finalize();
   m.def("barrier_of_pairs", &barrier_of_pairs, py::arg("points"), py::arg("rest"), py::arg("edges"), py::arg("distance"),
         py::arg("curvature"));
-  m.def(
-      "barrier_function",
-      [](const py::array& d, double h) {
-        const auto x = barrier_values(d, "d");
-        py::array_t<double> out({static_cast<py::ssize_t>(x.size()), py::ssize_t{3}});
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          const auto f = collision::barrier_function(x[i], h);
-          std::copy_n(f.data(), 3, out.mutable_data() + 3 * i);
-        }
-        return out;
-      },
-      py::arg("d"), py::arg("h"));
   bind_barrier_class(m);
   bind_barrier_friction(m);
 }

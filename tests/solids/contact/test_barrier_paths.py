@@ -73,8 +73,7 @@ def test_a_fast_ball_takes_a_sheet_along_and_nodes_stay_out_on_the_way() -> None
     nearest: list[float] = []
 
     def watch(x: Any) -> None:
-        problem: Any = world.solver._problem
-        now = (problem.when(problem.fraction), np.array(x))
+        now = (world.time + world.solver._core.fraction * FRAME, np.array(x))
         nearest.append(_least_distance(path, 0.1, last[0], now))
         last[0] = now
 

@@ -271,20 +271,19 @@ def test_the_potential_has_the_derivative_that_newton_uses() -> None:
     with world.transaction():
         world.begin(1 / 100)
         world.meet(1 / 100)
-        problem: Any = world.solver._problem
-        assert problem.friction.size > 4
-        assert len(problem.rubbing) == 1
+        core: Any = world.solver._core
+        # Between surfaces, and of nodes with the solid.
+        assert core.friction_pairs > 4 + core.near_solids > 4
         rng = np.random.default_rng(0)
-        x = problem.x + 1e-5 * rng.normal(size=problem.x.shape)
+        x = world.loop.x_free + 1e-5 * rng.normal(size=world.loop.x_free.shape)
         way = rng.normal(size=x.shape)
-        gradient = problem.evaluate(x, 0.0)[1]
+        gradient, unused, p = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+        core.evaluate(x, gradient)
         step = 1e-8
-        ends = [problem.evaluate(x + sign * step * way, 0.0)[0] for sign in (1, -1)]
+        ends = [core.evaluate(x + sign * step * way, unused) for sign in (1, -1)]
         assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(np.vdot(gradient, way), rel=1e-5)
         # Newton's direction goes down, and its first order is the negative gradient.
-        problem.x = x
-        problem.evaluate(x, 0.0)
-        p = problem.direction(gradient)
+        core.direction(x, p)
         assert np.vdot(gradient, p) < 0
         world.solver.leave()
 

@@ -63,6 +63,26 @@ Barrier::Barrier(const CollisionMesh& mesh, std::span<const mesh::Point> rest, s
 }
 
 void Barrier::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
+  gather(mesh, nodes, positions);
+  const Candidate* const c = touching();
+  if (c == nullptr) return store();
+  const char* const kind = c->pair.form.kind == PairKind::vertex_face ? "vertex and triangle " : "edges ";
+  require(false, "elements must not touch, but ", kind, c->pair.elements[0], " and ", c->pair.elements[1], " do");
+}
+
+bool Barrier::try_find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
+  gather(mesh, nodes, positions);
+  if (touching() != nullptr) return false;
+  store();
+  return true;
+}
+
+const Barrier::Candidate* Barrier::touching() const {
+  const auto c = std::ranges::find_if(found_, [](const Candidate& f) { return !(f.squared > 0); });
+  return c == found_.end() ? nullptr : &*c;
+}
+
+void Barrier::gather(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
   const std::size_t n = rest_.size();
   pairs_.clear();
   matrices_.clear();
@@ -74,27 +94,26 @@ void Barrier::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<con
   yielding_.resize(n);
   for (std::size_t v = 0; v < n; ++v) yielding_[v] = nodes.yields(static_cast<std::int32_t>(v)) ? 1 : 0;
   const bool all = std::ranges::find(yielding_, 0) == yielding_.end();
-  std::vector<Candidate> found;
-  const auto gather = [&] {
-    const auto first = static_cast<std::ptrdiff_t>(found.size());
+  found_.clear();
+  const auto join = [&] {
+    const auto first = static_cast<std::ptrdiff_t>(found_.size());
     for (auto& c : chunks_) {
-      found.insert(found.end(), c.begin(), c.end());
+      found_.insert(found_.end(), c.begin(), c.end());
       c.clear();
     }
     // The order of trees depends on what they were built for.
-    std::sort(found.begin() + first, found.end(),
+    std::sort(found_.begin() + first, found_.end(),
               [](const Candidate& a, const Candidate& b) { return a.pair.elements < b.pair.elements; });
   };
   for (auto& c : chunks_) c.clear();
   mesh.for_each_near(
       positions, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
       [&](PairKind, Index chunks) {
-        gather();
+        join();
         if (chunks_.size() < static_cast<std::size_t>(chunks)) chunks_.resize(chunks);
       },
       [&](PairKind kind, const PairBlock& block) { add(kind, block, positions, chunks_[block.chunk]); });
-  gather();
-  store(found);
+  join();
 }
 
 void Barrier::add(PairKind kind, const PairBlock& block, std::span<const mesh::Point> positions,
@@ -121,12 +140,8 @@ void Barrier::add(PairKind kind, const PairBlock& block, std::span<const mesh::P
   }
 }
 
-void Barrier::store(std::vector<Candidate>& found) {
-  for (const Candidate& c : found) {
-    const char* const kind = c.pair.form.kind == PairKind::vertex_face ? "vertex and triangle " : "edges ";
-    require(c.squared > 0, "elements must not touch, but ", kind, c.pair.elements[0], " and ", c.pair.elements[1], " do");
-  }
-  for (const Candidate& c : found) {
+void Barrier::store() {
+  for (const Candidate& c : found_) {
     pairs_.push_back(c.pair);
     stencils_.push_back(c.pair.vertices);
     least_ = std::min(least_, c.squared);
@@ -196,7 +211,7 @@ void Barrier::add_diagonal(double factor, std::span<Eigen::Matrix3d> out) const 
 Index Barrier::nbytes() const {
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   Index sum = bytes(rest_) + bytes(distance_) + bytes(growth_) + bytes(groups_) + bytes(yielding_) + bytes(pairs_) +
-              bytes(stencils_) + bytes(matrices_) + sums_.nbytes() + bytes(chunks_);
+              bytes(stencils_) + bytes(matrices_) + sums_.nbytes() + bytes(chunks_) + bytes(found_);
   for (const auto& c : chunks_) sum += bytes(c);
   return sum;
 }

@@ -45,6 +45,9 @@ class Barrier {
   /// left out. Throws InvalidArgument for elements that touch, naming the first; then there are no pairs.
   void find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions);
 
+  /// The same where elements that touch are no error: returns false then.
+  bool try_find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions);
+
   std::span<const BarrierPair> pairs() const { return pairs_; }
   std::size_t vertices() const { return rest_.size(); }
   /// Of the pairs where they were found: the least distance, and the least relative to the activation distance; infinite without
@@ -74,7 +77,10 @@ class Barrier {
     double squared;
   };
   void add(PairKind kind, const PairBlock& block, std::span<const mesh::Point> positions, std::vector<Candidate>& out) const;
-  void store(std::vector<Candidate>& found);
+  void gather(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions);
+  /// The first pair that touches, or nullptr.
+  const Candidate* touching() const;
+  void store();
   void require_size(std::span<const mesh::Point> x) const;
 
   BarrierOptions options_;
@@ -82,6 +88,7 @@ class Barrier {
   std::vector<double> distance_, growth_;
   std::vector<std::int32_t> groups_;
   std::vector<std::vector<Candidate>> chunks_;
+  std::vector<Candidate> found_;
   std::vector<std::uint8_t> yielding_;
   std::vector<BarrierPair> pairs_;
   std::vector<Stencil> stencils_;

@@ -7,17 +7,6 @@
 namespace meniscus::collision {
 namespace {
 
-/// Two directions of length 1 across the gap and each other.
-Eigen::Matrix<double, 3, 2> tangents_of(const mesh::Point& gap) {
-  const mesh::Point up = gap.normalized();
-  Index least = 0;
-  up.cwiseAbs().minCoeff(&least);
-  const mesh::Point first = up.cross(mesh::Point::Unit(least)).normalized();
-  Eigen::Matrix<double, 3, 2> t;
-  t << first, up.cross(first);
-  return t;
-}
-
 double coefficient(PairKind kind, const Stencil& s, std::span<const double> friction) {
   const auto mu = [&](std::size_t k) { return friction[s[k]]; };
   if (kind == PairKind::vertex_face) return std::sqrt(mu(0) * (mu(1) + mu(2) + mu(3)) / 3);
@@ -43,6 +32,30 @@ Eigen::Matrix2d friction_curvature(const Eigen::Vector2d& u, double slip) {
   return h;
 }
 
+LaggedFriction LaggedFriction::across(const mesh::Point& gap, double force) {
+  const mesh::Point up = gap.normalized();
+  Index least = 0;
+  up.cwiseAbs().minCoeff(&least);
+  const mesh::Point first = up.cross(mesh::Point::Unit(least)).normalized();
+  LaggedFriction f{{}, force};
+  f.tangents << first, up.cross(first);
+  return f;
+}
+
+double LaggedFriction::energy(const mesh::Point& u, double slip) const {
+  const Eigen::Vector2d s = tangents.transpose() * u;
+  return force * smooth_friction(s.norm(), slip)[0];
+}
+
+mesh::Point LaggedFriction::gradient(const mesh::Point& u, double slip) const {
+  const Eigen::Vector2d s = tangents.transpose() * u;
+  return (force * smooth_friction(s.norm(), slip)[1]) * (tangents * s);
+}
+
+Eigen::Matrix3d LaggedFriction::curvature(const mesh::Point& u, double slip) const {
+  return force * (tangents * friction_curvature(tangents.transpose() * u, slip) * tangents.transpose());
+}
+
 void BarrierFriction::clear() {
   pairs_.clear();
   stencils_.clear();
@@ -63,7 +76,7 @@ void BarrierFriction::lag(const Barrier& barrier, std::span<const mesh::Point> x
     const SquaredDistance d = squared_distance(p.form.kind, at);
     const double force = mu * stiffness * pair_load(p.form, d, at);
     if (!(force > 0) || !std::isfinite(force)) continue;
-    pairs_.push_back({d.weights, tangents_of(d.gap), force});
+    pairs_.push_back({d.weights, LaggedFriction::across(d.gap, force)});
     stencils_.push_back(p.vertices);
   }
   sums_.set(stencils_, vertices_);
@@ -73,10 +86,10 @@ void BarrierFriction::require_size(std::size_t size) const {
   require(size == vertices_ || pairs_.empty(), "the surface has ", vertices_, " vertices, not ", size);
 }
 
-Eigen::Vector2d BarrierFriction::sliding(std::size_t i, std::span<const mesh::Point> u) const {
+mesh::Point BarrierFriction::moved(std::size_t i, std::span<const mesh::Point> u) const {
   mesh::Point sum = mesh::Point::Zero();
   for (std::size_t k = 0; k < 4; ++k) sum += pairs_[i].weights[k] * u[stencils_[i][k]];
-  return pairs_[i].tangents.transpose() * sum;
+  return sum;
 }
 
 double BarrierFriction::energy(std::span<const mesh::Point> u, double slip) const {
@@ -85,7 +98,7 @@ double BarrierFriction::energy(std::span<const mesh::Point> u, double slip) cons
       0, size(), 256, 0.0,
       [&](Index b, Index e) {
         double sum = 0;
-        for (Index i = b; i < e; ++i) sum += pairs_[i].force * smooth_friction(sliding(i, u).norm(), slip)[0];
+        for (Index i = b; i < e; ++i) sum += pairs_[i].contact.energy(moved(i, u), slip);
         return sum;
       },
       [](double a, double b) { return a + b; });
@@ -97,8 +110,7 @@ void BarrierFriction::add_gradient(std::span<const mesh::Point> u, double slip, 
   sums_.add(
       [&](std::size_t i) {
         const Pair& p = pairs_[i];
-        const Eigen::Vector2d s = sliding(i, u);
-        const mesh::Point force = (p.force * smooth_friction(s.norm(), slip)[1]) * (p.tangents * s);
+        const mesh::Point force = p.contact.gradient(moved(i, u), slip);
         PairVector g;
         for (std::size_t k = 0; k < 4; ++k) g.segment<3>(static_cast<Index>(3 * k)) = p.weights[k] * force;
         return g;
@@ -110,10 +122,7 @@ void BarrierFriction::linearise(std::span<const mesh::Point> u, double slip) {
   require_size(u.size());
   curvature_.resize(pairs_.size());
   parallel_for(0, size(), 256, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) {
-      const auto& t = pairs_[i].tangents;
-      curvature_[i] = pairs_[i].force * (t * friction_curvature(sliding(i, u), slip) * t.transpose());
-    }
+    for (Index i = b; i < e; ++i) curvature_[i] = pairs_[i].contact.curvature(moved(i, u), slip);
   });
 }
 
@@ -124,9 +133,7 @@ void BarrierFriction::add_product(std::span<const mesh::Point> u, std::span<mesh
   sums_.add(
       [&](std::size_t i) {
         const Pair& p = pairs_[i];
-        mesh::Point sum = mesh::Point::Zero();
-        for (std::size_t k = 0; k < 4; ++k) sum += p.weights[k] * u[stencils_[i][k]];
-        const mesh::Point force = curvature_[i] * sum;
+        const mesh::Point force = curvature_[i] * moved(i, u);
         PairVector g;
         for (std::size_t k = 0; k < 4; ++k) g.segment<3>(static_cast<Index>(3 * k)) = p.weights[k] * force;
         return g;

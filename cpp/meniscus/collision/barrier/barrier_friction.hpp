@@ -18,6 +18,19 @@ std::array<double, 3> smooth_friction(double y, double slip);
 /// Second derivatives of f0(|u|) by the displacement u in a plane; no eigenvalue is negative.
 Eigen::Matrix2d friction_curvature(const Eigen::Vector2d& u, double slip);
 
+/// Friction of one contact: two directions of length 1 across its gap, and the force that it can exert, N.
+struct LaggedFriction {
+  Eigen::Matrix<double, 3, 2> tangents;
+  double force;
+
+  static LaggedFriction across(const mesh::Point& gap, double force);
+
+  /// Potential of a displacement of the contact, m, its derivative and second derivative.
+  double energy(const mesh::Point& u, double slip) const;
+  mesh::Point gradient(const mesh::Point& u, double slip) const;
+  Eigen::Matrix3d curvature(const mesh::Point& u, double slip) const;
+};
+
 class BarrierFriction {
  public:
   /// Takes the pairs of a barrier, with forces of `stiffness` times the barrier at the positions `x`. `friction` has a
@@ -39,11 +52,10 @@ class BarrierFriction {
  private:
   struct Pair {
     std::array<double, 4> weights;
-    Eigen::Matrix<double, 3, 2> tangents;
-    double force;
+    LaggedFriction contact;
   };
   void require_size(std::size_t size) const;
-  Eigen::Vector2d sliding(std::size_t i, std::span<const mesh::Point> u) const;
+  mesh::Point moved(std::size_t i, std::span<const mesh::Point> u) const;
 
   std::vector<Pair> pairs_;
   std::vector<Stencil> stencils_;

@@ -1,50 +1,72 @@
-/// A step of implicit Euler as the minimum of a function of positions, for Newton's method with barriers.
+/// A step of implicit Euler with barriers of contact: Newton's method finds the minimum of the incremental potential on ways that
+/// are free of contact by the exact test. What goes given ways (obstacles, solids, moved nodes) is brought to the ends of these
+/// first, in moves to which bodies give way.
 ///
-/// With the velocities v = (x - x0) / dt, the function is the incremental potential
-///   P(x) = |v - v0 - dt g|_M^2 / 2 + energy(x) + dt (W(v) - v . D(x0) v / 2),
-/// to which the caller adds the energies of contact. Positions, not velocities, are the unknowns, because the paths between
-/// iterates are certified with the positions that the step ends at.
-///
-/// Sources: Li et al., "Incremental Potential Contact", 2020, section 3; see `IncrementalPotential` for damping and drag.
+/// Source: Li et al., "Incremental Potential Contact", 2020, sections 3 to 5; how obstacles move is ours.
 #pragma once
 
-#include "meniscus/numerics/solve_info.hpp"
-#include "meniscus/solids/contact/barrier_tangent.hpp"
-#include "meniscus/solids/integrators/body_step.hpp"
+#include "meniscus/solids/contact/barrier_contact.hpp"
+#include "meniscus/solids/integrators/newton.hpp"
 
 namespace meniscus::solids {
 
-/// While it lives, the forces of the bodies are in a step (`Force::begin_step`).
+/// Positions of the nodes of the bodies of a step as they would be without forces, on their paths where these are given.
+void free_ends(const BodyStep& step, Points x);
+
 class BarrierStep {
  public:
-  explicit BarrierStep(const BodyStep& step);
-  BarrierStep(const BarrierStep&) = delete;
-  BarrierStep& operator=(const BarrierStep&) = delete;
+  /// `ends`: positions of all nodes at the ends of given ways; they, the step and the contact outlive this object.
+  BarrierStep(BodyStep& step, BarrierContact& contact, ConstPoints ends, const BarrierStepOptions& options);
 
-  /// Returns P at the positions x of the bodies, J, and sets `gradient` to its derivative, N, without constrained components.
-  double evaluate(ConstPoints x, Points gradient) const;
+  /// Evaluates the potential at the start. False where surfaces touch or nodes are in solids.
+  bool begin();
 
-  /// Linearises all forces, without their indefinite parts.
-  void linearise(ConstPoints x) const;
+  /// Tilts the potential such that without contact it is least at positions of the bodies.
+  void set_minimum(ConstPoints x);
 
-  /// Newton's direction: solves (M / dt^2 - D / dt - K + contact) p = -gradient. `gradient` and p are of all nodes, those of
-  /// bodies first; p of nodes that forces do not move is given. False where the solve failed.
-  bool solve(BarrierTangent& contact, ConstPoints gradient, Points p, const numerics::SolveOptions& options,
-             numerics::SolveInfo& info) const;
+  /// Sets the stiffness of the barrier (J), unless it is fixed, from that of the step before, 0 for none; and the friction of the
+  /// pairs at the start. A new one balances the other forces there, and is at least the mean mass of a node times its way under
+  /// gravity and inertia within the activation distance.
+  void meet(double kept);
+
+  /// Brings what goes given ways to their ends; false where something in their way does not yield.
+  bool approach();
+
+  /// Goes to the minimum with at most so many iterations; false where the tolerance is not met.
+  bool minimise(int most) { return newton_.minimise(goal(), most); }
+
+  /// Takes the friction of the forces at the present positions; returns the number of pairs.
+  Index lag_friction() { return contact_.lag(newton_.positions(), contact_.stiffness()); }
+
+  /// The potential at positions of the bodies, J, and its derivative, N.
+  double evaluate(ConstPoints x, Points gradient);
+  /// Newton's direction from there, m.
+  void direction(ConstPoints x, Points out);
+
+  /// Makes the positions found the state of the bodies; returns the largest speed, m/s.
+  double commit();
+
+  ConstPoints positions() const { return newton_.positions(); }
+  double tolerance() const;
+  int increments() const { return increments_; }
+  const NewtonInfo& info() const { return report_.newton; }
 
  private:
-  /// Ends the step of the forces, also if beginning it throws.
-  struct StepOfForces {
-    const BodyStep& step;
-    ~StepOfForces() {
-      step.each_force([](Force& force, const BodyInStep&) { force.end_step(); });
-    }
-  };
+  SpeedGoal goal() const;
+  double least_stiffness() const;
+  /// The stiffness at which the barrier balances the other forces best at the start, 0 without pairs.
+  double balance();
+  bool move();
 
-  const BodyStep& step_;
-  ConstPoints x0_;
-  ScratchPoints v0_, v_, force_, damping_;
-  StepOfForces end_;
+  BodyStep& step_;
+  BarrierContact& contact_;
+  ConstPoints ends_;
+  BarrierStepOptions options_;
+  double least_speed_ = 0;
+  StepOptions newton_options_;
+  StepReport report_;
+  Newton newton_;
+  int increments_ = 0;
 };
 
 }  // namespace meniscus::solids

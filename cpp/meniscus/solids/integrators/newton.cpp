@@ -11,22 +11,26 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
+/// So many steps for less than the potential can tell are enough.
+constexpr int most_hidden = 8;
+
 double dot(ConstPoints a, ConstPoints b) {
   return nodes::sum(static_cast<Index>(a.size()), 0.0, [&](std::size_t i) { return a[i].dot(b[i]); });
 }
 
 }  // namespace
 
-Newton::Newton(const BodyStep& step, const StepOptions& options, StepReport& report)
+Newton::Newton(const BodyStep& step, const StepOptions& options, StepReport& report, PotentialTerm* term)
     : step_(step),
       options_(options),
       report_(report),
-      potential_(step),
+      potential_(step, term),
       v_(step.scratch()),
       x_(step.scratch()),
       residual_(step.scratch()),
       direction_(step.scratch()),
       trial_(step.scratch()),
+      trial_x_(step.scratch()),
       trial_residual_(step.scratch()) {}
 
 double Newton::goal() const { return options_.newton_tolerance * (now_.forces + 1e-12); }
@@ -42,13 +46,15 @@ double Newton::noise() const {
   return 1e-11 * now_.size + 32 * epsilon * reach * reach * stiffness_size_;
 }
 
-bool Newton::negligible() const {
-  const double moves = step_.dt() * nodes::largest(step_.size(), [&](std::size_t i) { return direction_[i].norm(); });
-  return moves <= 64 * epsilon * largest_coordinate();
+double Newton::fastest(ConstPoints v) const {
+  return nodes::largest(step_.size(), [&](std::size_t i) { return v[i].norm(); });
 }
 
+bool Newton::negligible() const { return step_.dt() * fastest(direction_) <= 64 * epsilon * largest_coordinate(); }
+
 double Newton::forcing() const {
-  constexpr double first = 0.03;
+  // By speeds, a step is as good as its way is free: tighter solves take iterations, and save none of Newton's.
+  const double first = speeds_ ? 0.1 : 0.03;
   double eta = first;
   if (before_ > 0) {
     const double ratio = now_.residual / before_;
@@ -57,6 +63,7 @@ double Newton::forcing() const {
     if (forcing_ * forcing_ > 0.1) eta = std::max(eta, 0.9 * forcing_ * forcing_);
     eta = std::min(eta, first);
   }
+  if (speeds_) return eta;
   // Nor tighter than what reaches the goal.
   return std::max(eta, std::min(0.25 * goal() / now_.residual, first));
 }
@@ -90,7 +97,7 @@ void Newton::guess() {
   }
 }
 
-bool Newton::find_direction(Tangent tangent, double tolerance) {
+bool Newton::find_direction(Tangent tangent, double tolerance, ConstPoints given) {
   numerics::SolveInfo& info = report_.solves[0];
   info.history.reserve(static_cast<std::size_t>(options_.solve.max_iterations) + 8);
   info.history.clear();
@@ -98,7 +105,8 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
   const double dt = step_.dt();
   potential_.linearise(x_, v_, tangent);
   VelocitySystem system(step_, dt, dt * dt,
-                        options_.preconditioner == Preconditioner::automatic ? Preconditioner::blocks : options_.preconditioner);
+                        options_.preconditioner == Preconditioner::automatic ? Preconditioner::blocks : options_.preconditioner,
+                        potential_.term());
   stiffness_size_ = system.stiffness_size();
   const ScratchPoints b_memory = step_.scratch(), r_memory = step_.scratch(), p_memory = step_.scratch(),
                       q_memory = step_.scratch(), z_memory = step_.scratch();
@@ -106,23 +114,42 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
   nodes::each(step_.size(), [&](std::size_t i) {
     b[i] = -system.scale(i) * residual_[i];
     d[i].setZero();
+    q[i].setZero();
   });
+  if (!given.empty()) {
+    system.add_forces(given, q);
+    if (potential_.term() != nullptr) potential_.term()->add_given(-dt, q);
+    nodes::each(step_.size(), [&](std::size_t i) { b[i] += system.scale(i) * q[i]; });
+    step_.project(b);
+  }
   numerics::SolveOptions options = options_.solve;
   options.tolerance = std::max(options.tolerance, tolerance);
   system.end_when_late(options);
   numerics::conjugate_gradients<VelocitySystem>(system, {d, b, r, p, q, z}, options, true, info);
-  nodes::each(step_.size(), [&](std::size_t i) { d[i] *= system.scale(i); });
+  nodes::each(step_.size(), [&](std::size_t i) {
+    d[i] *= system.scale(i);
+    if (!given.empty()) d[i] += given[i];
+  });
   report_.newton.linear_iterations += info.iterations;
   // An unfinished solve that began at zero still points downhill.
   return std::isfinite(info.residual) && info.end != numerics::SolveEnd::not_a_number &&
          (tangent != Tangent::exact || info.end != numerics::SolveEnd::indefinite_matrix);
 }
 
+double Newton::reach() {
+  if (potential_.term() == nullptr) return std::numeric_limits<double>::infinity();
+  nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] + direction_[i]; });
+  potential_.positions(trial_, trial_x_);
+  return potential_.term()->free_part(x_, trial_x_);
+}
+
 bool Newton::search() {
   const double slope = dot(direction_, residual_);
+  hidden_ = false;
   if (!(slope < 0)) return false;
   constexpr double sigma = 0.5;
-  const double flat = -sigma * slope, hides = noise();
+  const double flat = -sigma * slope, hides = noise(), longest = reach();
+  hidden_ = -slope <= hides;
   // The minimum along the direction lies between `low`, where the potential falls, and `high`, where it rises or is greater.
   struct Place {
     double length, potential, slope;
@@ -131,15 +158,17 @@ bool Newton::search() {
   PotentialValue there;
   const auto go = [&](double length) {
     nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] + length * direction_[i]; });
-    there = potential_.evaluate(trial_, x_, trial_residual_);
+    there = potential_.evaluate(trial_, trial_x_, trial_residual_);
     return Place{length, there.potential, dot(direction_, trial_residual_)};
   };
+  const auto free = [&] { return potential_.term() == nullptr || potential_.term()->is_free(x_, trial_x_); };
   Place at{0, 0, 0};
   for (int trials = 0; trials < (best.length > 0 ? 6 : 40); ++trials) {
-    double length = 1;
-    if (trials > 0 && high.length < 0)
-      length = 2 * low.length;
-    else if (trials > 0)
+    double length = std::min(1.0, longest);
+    if (trials > 0 && high.length < 0) {
+      if (low.length >= longest) break;
+      length = std::min(2 * low.length, longest);
+    } else if (trials > 0)
       length = low.length +
                (high.length - low.length) * (high.slope > 0 ? std::clamp(low.slope / (low.slope - high.slope), 0.1, 0.9) : 0.5);
     at = go(length);
@@ -148,7 +177,7 @@ bool Newton::search() {
     const bool falls = there.finite() && change <= 1e-4 * length * slope && at.potential <= low.potential;
     // Where rounding errors hide whether the potential falls, its slope tells.
     const bool hidden = there.finite() && std::abs(at.potential - low.potential) <= hides && at.slope <= flat;
-    if (!falls && !hidden) {
+    if ((!falls && !hidden) || !free()) {
       high = at;
       if (!there.finite()) high.slope = 0;
       continue;
@@ -163,6 +192,7 @@ bool Newton::search() {
   }
   if (best.length != at.length) go(best.length);
   nodes::copy(trial_, v_);
+  nodes::copy(trial_x_, x_);
   nodes::copy(trial_residual_, residual_);
   before_ = now_.residual;
   now_ = there;
@@ -196,29 +226,59 @@ bool Newton::run() {
   report_.solve_count = 1;
   guess();
   const PotentialValue first = now_;
-  iterate();
+  iterate(options_.max_newton);
   // Another minimum, or none, was found above the potential of a body at rest, which bounds its energy.
   const bool below = now_.potential <= at_rest_ + noise();
   const bool ended = report_.newton.converged || report_.newton.iterations >= options_.max_newton || step_.late();
   if (first.potential > at_rest_ && !(ended && below)) {
     set_guess(Guess::rest, v_);
-    now_ = potential_.evaluate(v_, x_, residual_);
-    before_ = 0;
-    iterate();
+    begin(v_);
+    iterate(options_.max_newton);
   }
   if (!report_.newton.converged || report_.newton.iterations > 0) conserve_momentum();
   return report_.newton.converged;
 }
 
-void Newton::iterate() {
+void Newton::begin(ConstPoints v) {
+  if (v.data() != Points(v_).data()) nodes::copy(v, v_);
+  now_ = potential_.evaluate(v_, x_, residual_);
+  before_ = 0;
+}
+
+bool Newton::minimise(const SpeedGoal& goal, int most) {
+  report_.newton.converged = false;
+  speeds_ = goal;
+  begin(v_);
+  iterate(report_.newton.iterations + most);
+  return report_.newton.converged;
+}
+
+void Newton::follow(ConstPoints given) { find_direction(Tangent::definite, options_.solve.tolerance, given); }
+
+void Newton::judge() {
   NewtonInfo& info = report_.newton;
-  while (true) {
-    info.residual = now_.residual / (now_.forces + 1e-12);
-    info.round_off = now_.residual > goal() && now_.residual <= floor();
-    info.converged = now_.residual <= goal() || info.round_off;
-    if (info.converged || info.iterations >= options_.max_newton || step_.late() || !now_.finite()) return;
+  info.residual = now_.residual / (now_.forces + 1e-12);
+  info.round_off = now_.residual > goal() && now_.residual <= floor();
+  info.converged = now_.residual <= goal() || info.round_off;
+}
+
+void Newton::iterate(int limit) {
+  NewtonInfo& info = report_.newton;
+  // A loose solve says little about slow motions: by speeds, the last one is tight.
+  bool tight = false;
+  double longest = std::numeric_limits<double>::infinity();
+  const auto near = [&] { return longest <= speeds_->unlimited(fastest(v_)); };
+  for (int hidden = 0; true; hidden += hidden_ ? 1 : 0) {
+    if (!speeds_) judge();
+    if (info.converged || step_.late() || !now_.finite()) return;
+    const bool enough = speeds_ && hidden == most_hidden;
+    if (info.iterations >= limit || enough) {
+      // By speeds, a limit for the sake of forces is dropped where there is no more to gain.
+      if (speeds_) info.converged = enough || near();
+      return;
+    }
     ++info.iterations;
-    forcing_ = forcing();
+    forcing_ = tight ? 0 : forcing();
     Tangent tangent = options_.newton_tangent;
     bool found = find_direction(tangent, forcing_);
     if (!found && tangent == Tangent::exact) {
@@ -227,17 +287,32 @@ void Newton::iterate() {
       found = find_direction(tangent, forcing_);
     }
     if (!found) return;
+    longest = fastest(direction_);
     if (negligible()) {
       // The remaining residual moves no position by more than round-off; further steps would only change round-off.
-      nodes::each(step_.size(), [&](std::size_t i) { v_[i] += direction_[i]; });
-      now_ = potential_.evaluate(v_, x_, residual_);
+      if (potential_.term() == nullptr) {
+        nodes::each(step_.size(), [&](std::size_t i) { v_[i] += direction_[i]; });
+        now_ = potential_.evaluate(v_, x_, residual_);
+      }
       info.round_off = info.converged = true;
       return;
     }
-    if (search()) continue;
-    if (tangent != Tangent::exact) return;
-    report_.used_definite_tangent = true;
-    if (!find_direction(Tangent::definite, forcing_) || !search()) return;
+    const bool small = speeds_ && longest <= speeds_->at(fastest(v_));
+    const bool last = small && forcing_ <= options_.solve.tolerance;
+    tight = tight || small;
+    bool fell = search();
+    if (!fell && tangent == Tangent::exact) {
+      report_.used_definite_tangent = true;
+      fell = find_direction(Tangent::definite, forcing_) && search();
+    }
+    if (!fell) {
+      if (speeds_) info.converged = last || hidden_ || near();
+      return;
+    }
+    if (potential_.term() != nullptr && potential_.term()->arrive(x_))
+      now_ = potential_.evaluate(v_, x_, residual_);
+    else
+      info.converged = last;
   }
 }
 

@@ -20,10 +20,12 @@ Preconditioner chosen(Preconditioner wanted, const BodyStep& step) {
 
 }  // namespace
 
-VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner)
+VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner,
+                               PotentialTerm* term)
     : step_(step),
       damping_(step.damped() ? damping : 0),
       stiffness_(stiffness),
+      term_(term),
       preconditioner_(chosen(preconditioner, step)),
       scale_(step.workspace().take<double>(step.size())),
       u_(step.workspace(), step.size()) {
@@ -58,6 +60,7 @@ void VelocitySystem::prepare_blocks() {
   nodes::each(step_.size(), [&](std::size_t i) { blocks[i].setZero(); });
   const std::span<Block3> all(blocks, static_cast<std::size_t>(step_.size()));
   step_.each_force([&](const Force& force, const BodyInStep& b) { force.add_diagonal(stiffness_, damping_, b.of(all)); });
+  if (term_ != nullptr) term_->add_diagonal(-stiffness_, all);
   // Held nodes first: what is left of a block within the projection, made invertible across it.
   const HeldNodes& held_nodes = step_.held();
   const auto invert = [&](std::size_t i, const Block3& p) {
@@ -90,6 +93,7 @@ void VelocitySystem::prepare_blocks() {
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {
   step_.each_force([&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(u), stiffness_, damping_, b.of(q)); });
+  if (term_ != nullptr) term_->add_product(u, -stiffness_, q);
 }
 
 double VelocitySystem::multiply_dot(Vector& p, Vector& q) {

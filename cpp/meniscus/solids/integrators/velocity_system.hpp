@@ -1,5 +1,6 @@
 /// Linear systems of implicit steps: (M - a D - b K) v = M u, where D is the damping of all forces of a body and K the derivative
-/// of its elastic forces, at the positions of the linearisation. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and
+/// of its elastic forces, at the positions of the linearisation; a term of its own, such as contact, adds b times its second
+/// derivative. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and
 /// the constrained velocities filtered out.
 ///
 /// The unknowns are sqrt(mass) times velocity: residuals are then velocities weighted by mass, so that a tolerance means the same
@@ -11,6 +12,7 @@
 #include "meniscus/numerics/conjugate_gradients.hpp"
 #include "meniscus/solids/integrators/multigrid/preconditioner.hpp"
 #include "meniscus/solids/integrators/multigrid/velocity_multigrid.hpp"
+#include "meniscus/solids/integrators/potential_term.hpp"
 
 #include <optional>
 
@@ -23,8 +25,9 @@ class VelocitySystem {
   using Correction = Points;
 
   /// The forces of the body must have been linearised. `damping` (a, s) and `stiffness` (b, s^2) are not negative; what is zero
-  /// is left out.
-  VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner);
+  /// is left out. The term must have been linearised too; multigrid knows nothing of it.
+  VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner,
+                 PotentialTerm* term = nullptr);
 
   /// Lets a solve with these options end, by lowering its limit of iterations, as soon as the time for the step is used up.
   void end_when_late(numerics::SolveOptions& options) { options_ = &options; }
@@ -42,7 +45,7 @@ class VelocitySystem {
   double reduce_residual(double alpha, const Vector& q, Vector& r) const;
   void advance(double alpha, double beta, const Vector& z, Vector& p, Vector& x) const;
 
-  /// q = (a D + b K) u for velocities u, in N s.
+  /// q += (a D + b K) u for velocities u, in N s, with the term.
   void add_forces(ConstPoints u, Points q) const;
 
   /// The norm of the largest diagonal entries of a D + b K of all free nodes, kg; 0 without preconditioner.
@@ -56,6 +59,7 @@ class VelocitySystem {
 
   const BodyStep& step_;
   double damping_, stiffness_;
+  PotentialTerm* term_;
   Preconditioner preconditioner_;
   std::optional<VelocityMultigrid> multigrid_;
   double stiffness_size_ = 0;

@@ -11,9 +11,8 @@ import numpy as np
 from meniscus._meniscus import solids as _solids
 from meniscus.collision import Barrier, CollisionPairs, edge_edge_distance, point_triangle_distance
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
-from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
-from meniscus.solids.contact.barrier_solids import BarrierSolids
+from meniscus.solids.contact.barrier_surfaces import barrier_of, surfaces_of
 from meniscus.solids.contact.contact_solver import ContactSolver
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.contact.loop.contact_loop import ContactLoop
@@ -46,26 +45,13 @@ class BarrierSolver(ContactSolver):
         self.barrier_stiffness = self.declare("barrier_stiffness", 0.0)
         self._barrier: Barrier | None = None
         self._of: ContactSurface | None = None
-        self._problem: BarrierProblem | None = None
 
     def meet(self, dt: float) -> None:
         """Find the pairs within their activation distance, their friction and the stiffness of the barrier at the start."""
-        problem, options = self._in_step(), self.options
-        if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
+        core = self._in_step()
+        if not core.begin():
             raise ValueError("surfaces must not touch, and nodes must be outside of solids, where a barrier is to keep them apart")
-        if self.barrier_stiffness > 0:
-            problem.lag_friction(self.barrier_stiffness)
-        least = self._least_stiffness(dt)
-        problem.least_stiffness = least
-        if options.stiffness is not None:
-            problem.stiffness = options.stiffness
-        else:
-            balance = 0.0 if self.barrier_stiffness > 0 else min(problem.balance(), 1e3 * least)
-            # A larger one would throw apart what already touches, as after a change to shorter steps.
-            kept = self.barrier_stiffness > 0 and problem.closest()[0] < np.inf
-            problem.stiffness = self.barrier_stiffness if kept else max(self.barrier_stiffness, least, balance)
-        if self.barrier_stiffness == 0:
-            problem.lag_friction(problem.stiffness)
+        core.meet(self.barrier_stiffness)
 
     def approach(self, dt: float) -> None:
         """Bring obstacles and moved nodes to the ends of their paths.
@@ -73,10 +59,10 @@ class BarrierSolver(ContactSolver):
         Raises:
             ContactError: something is in their way that does not yield.
         """
-        problem = self._in_step()
-        if not problem.approach():
+        core = self._in_step()
+        if not core.approach():
             raise ContactError(
-                f"obstacles and moved nodes have made {problem.fraction:.3g} of their way in {problem.counts.increments} moves, because "
+                f"obstacles and moved nodes have made {core.fraction:.3g} of their way in {core.increments} moves, because "
                 "something is pinched between them; nothing has changed",
                 self._nearest_pairs(),
             )
@@ -87,91 +73,70 @@ class BarrierSolver(ContactSolver):
         Raises:
             ConvergenceError: it does not meet its tolerance.
         """
-        problem, options = self._in_step(), self.options
-        if not problem.minimise(options.max_iterations) and options.raise_on_failure:
+        core, options = self._in_step(), self.options
+        if not core.minimise(options.max_iterations) and options.raise_on_failure:
             raise ConvergenceError(
-                f"Newton's method did not meet its tolerance of {problem.tolerance:.1e} m/s in {problem.counts.iterations} iterations; "
+                f"Newton's method did not meet its tolerance of {core.tolerance:.1e} m/s in {core.iterations} iterations; "
                 "nothing has changed",
-                SolveInfo(problem.counts.iterations, np.inf, False, "iterations", 0.0, 0.0, ()),
+                SolveInfo(core.iterations, np.inf, False, "iterations", 0.0, 0.0, ()),
             )
 
     def rub_again(self, dt: float) -> None:
         """Go on with the friction of the forces at the end, as often as `friction_solves` says."""
-        problem = self._in_step()
         for _ in range(self.options.friction_solves - 1):
-            if problem.lag_friction(problem.stiffness) == 0:
+            if self._in_step().lag_friction() == 0:
                 break
             self.minimise(dt)
 
     # --- within a step -------------------------------------------------------------------------------------------------------
 
     def _begin(self, dt: float, motions: list[Any]) -> None:
-        surface, options = self.surface, self.options
-        own = surface.body_nodes
-        self._core = _solids.BarrierStep([body._core for body in self.bodies], motions, dt, self._workspace)
-        start, target = np.array(self.loop.x_free), np.array(self.loop.x_free)
-        velocities = np.zeros((own, 3))
-        self._core.begin(start[:own], velocities, target[:own])
-        surface.move_obstacles(target, self.time + dt)
-        tolerance, most = options.tolerance, 0.0
-        if tolerance is None:
-            gravity = max((float(np.linalg.norm(body.gravity)) for body in self.bodies), default=0.0)
-            fastest = float(np.sqrt((velocities * velocities).sum(axis=1).max(initial=0.0)))
-            way = float(np.abs(target - start).max(initial=0.0)) / dt
-            # Forces are only right where positions are to a small part of the distances within which barriers act.
-            thickness = surface.thickness[surface.thickness > 0]
-            near = min(float(thickness.min(initial=np.inf)), self._distance_of_solids() if self._solids else np.inf)
-            most = 0.01 * near / dt
-            tolerance = 1e-3 * (gravity * dt + max(fastest, way))
+        surface = self.surface
+        end = np.array(self.loop.x_free)
+        surface.move_obstacles(end, self.time + dt)
+        if surface.can_touch and not surface.thickness.all():
+            raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
         if self._barrier is None or self._of is not surface:
-            self._of = surface
-            if surface.can_touch and not surface.thickness.all():
-                raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
-            group = np.searchsorted(surface.vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
-            self._barrier = Barrier(
-                surface.mesh,
-                surface.rest,
-                surface.thickness,
-                nodes=surface.contact_nodes,
-                normalized=True,
-                rest_part=options.rest_part,
-                groups=group,
-            )
-        self._problem = BarrierProblem(
-            surface,
-            self._core,
-            self._barrier,
-            BarrierSolids(self._solids, surface.movable, self._distance_of_solids()),
-            options,
-            start=start,
-            target=target,
-            time=self.time,
-            dt=dt,
-            tolerance=tolerance,
-            most=most,
-            on_iterate=self.on_iterate,
+            self._barrier, self._of = barrier_of(surface, surface.thickness, self.options.rest_part), surface
+        self._core = _solids.BarrierStep(
+            [body._core for body in self.bodies],
+            motions,
+            dt,
+            self._workspace,
+            surfaces_of(surface, self._barrier),
+            list(self._solids),
+            np.array(self.loop.x_free),
+            end,
+            self.time,
+            False,
+            self._core_options(dt),
         )
+        self._core.watch(self.on_iterate)
+
+    def _core_options(self, dt: float) -> Any:
+        options, core = self.options, _solids.BarrierStepOptions()
+        core.fixed_stiffness, core.tolerance = options.stiffness or 0.0, options.tolerance or 0.0
+        for name in ("least_part", "slip_speed", "linear_tolerance", "max_linear_iterations", "increments"):
+            setattr(core, name, getattr(options, name))
+        core.activation = self._distance_of_solids()
+        # Forces are only right where positions are to a small part of the distances within which barriers act.
+        thickness = self.surface.thickness[self.surface.thickness > 0]
+        core.most = 0.01 * min(float(thickness.min(initial=np.inf)), core.activation if self._solids else np.inf) / dt
+        return core
 
     def complete(self, info: WorldInfo) -> None:
         """End the step, which is a loop."""
-        problem = self._in_step()
-        x = problem.x
-        own = self.surface.body_nodes
-        contact, counts = info.contact, problem.counts
-        contact.pairs = len(self._barrier_of_step()) + sum(len(n.nodes) for n in problem._near)
-        contact.min_distance = problem.closest()[0]
-        contact.newton_iterations, contact.linear_iterations = counts.iterations, counts.linear_iterations
-        contact.increments, contact.barrier_stiffness = counts.increments, problem.stiffness
+        core, contact, x = self._in_step(), info.contact, np.empty_like(self.loop.x_free)
+        core.positions(x)
+        contact.pairs = len(self._barrier_of_step()) + core.near_solids
+        contact.min_distance = core.closest
+        contact.newton_iterations, contact.linear_iterations = core.iterations, core.linear_iterations
+        contact.increments, contact.barrier_stiffness = core.increments, core.stiffness
         contact.certified = contact.loop_ended = True
-        info.max_speed = self._core.commit(x[:own], np.zeros((own, 3)))
-        self.barrier_stiffness = problem.stiffness
+        info.max_speed = core.commit()
+        self.barrier_stiffness = core.stiffness
         self.leave()
-        self.loop.ended_at(np.array(x), info.dt)
-
-    def leave(self) -> None:
-        """Drop what belongs to one step alone."""
-        super().leave()
-        self._problem = None
+        self.loop.ended_at(x, info.dt)
 
     def longest_step(self) -> float:
         """Return infinity: no step is too long."""
@@ -179,8 +144,9 @@ class BarrierSolver(ContactSolver):
 
     def _nearest_pairs(self) -> CollisionPairs:
         """Return the pairs within a tenth of their activation distance, at most 1000 of each kind."""
-        problem, barrier = self._in_step(), self._barrier_of_step()
-        x = self.surface.at_vertices(problem.x)
+        barrier, at = self._barrier_of_step(), np.empty_like(self.loop.x_free)
+        self._in_step().positions(at)
+        x = self.surface.at_vertices(at)
         barrier.find(x)
         pairs = barrier.pairs()
         kinds = []
@@ -192,10 +158,10 @@ class BarrierSolver(ContactSolver):
             kinds.append(np.ascontiguousarray(pairs.elements[rows[near][:1000]]))
         return CollisionPairs(*kinds)
 
-    def _in_step(self) -> BarrierProblem:
-        if self._core is None or self._problem is None:
+    def _in_step(self) -> Any:
+        if self._core is None:
             raise RuntimeError("a stage is part of a step: call begin first")
-        return self._problem
+        return self._core
 
     def _barrier_of_step(self) -> Barrier:
         assert self._barrier is not None
@@ -208,12 +174,3 @@ class BarrierSolver(ContactSolver):
         first = len(self.surface) - sum(len(o.rest) for o in self.setup.mesh_obstacles)
         own = self.surface.thickness[:first]
         return float(own.mean()) if len(own) and own.mean() > 0 else 0.01
-
-    def _least_stiffness(self, dt: float) -> float:
-        """The mean mass of a node times its way under gravity and inertia within the activation distance, J."""
-        w = self.surface.inverse_masses[self.surface.movable]
-        if not len(w):
-            return 1.0
-        gravity = max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
-        h = self._distance_of_solids()
-        return float((1.0 / w).mean()) * (gravity + h / dt**2) * h

@@ -103,6 +103,9 @@ def stores_too_much(
     if not way.any():
         return None
     taken = 0.5 * float((masses_of(surface, count) * (way * way).sum(axis=1)).sum()) / over**2
+    # Where ways are long for their time, as what was left over is resolved in a short loop, there is less to take than that.
+    v = surface.velocities_of(bodies)
+    taken = min(taken, 0.5 * float((masses_of(surface) * (v * v).sum(axis=1)).sum()))
     stored = elastic_energy(surface, bodies, touched)
     before = elastic_energy(surface, bodies, free)
     if stored - before <= taken:

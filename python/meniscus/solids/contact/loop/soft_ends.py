@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from meniscus._meniscus import solids as _solids
-from meniscus.collision import Barrier
 from meniscus.core import Workspace
 from meniscus.solids.body import DeformableBody, _force_core
-from meniscus.solids.contact.barrier_newton import BarrierProblem
-from meniscus.solids.contact.barrier_options import BarrierOptions
-from meniscus.solids.contact.barrier_solids import BarrierSolids
+from meniscus.solids.contact.barrier_surfaces import barrier_of, surfaces_of
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
@@ -34,44 +31,6 @@ _NODES = 100_000
 _LEFT = 0.1
 # How often more nodes are kept out of solids.
 _STOPS = 4
-
-
-class _Corrected:
-    """The incremental potential of a loop less its slope where the bodies would be without contact: there is its minimum."""
-
-    def __init__(self, core: Any, at: Floats) -> None:
-        self._core = core
-        self._slope = np.zeros_like(at)
-        core.evaluate(at, self._slope)
-        self._at = at
-
-    def evaluate(self, x: Floats, gradient: Floats) -> float:
-        value = float(self._core.evaluate(x, gradient))
-        gradient -= self._slope
-        return value - float((self._slope * (x - self._at)).sum())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._core, name)
-
-
-class _WithOthers:
-    """A surface of which nodes of bodies with steps of their own count among those of deformable bodies.
-
-    Attributes:
-        body_nodes: number of the nodes of both.
-        inverse_masses: (n,), 1/kg, 0 for those that go given ways.
-    """
-
-    def __init__(self, surface: ContactSurface, nodes: int, inverse_masses: Floats) -> None:
-        self._surface = surface
-        self.body_nodes = nodes
-        self.inverse_masses = inverse_masses
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._surface, name)
-
-    def __len__(self) -> int:
-        return len(self._surface)
 
 
 class SoftEnds:
@@ -179,42 +138,40 @@ class SoftEnds:
         for core in cores:
             core.velocities[...] = velocities[first : first + core.size]
             first += core.size
-        step = _solids.BarrierStep(cores, [None] * len(cores), length, Workspace())
         thickness = _activation(surface)
-        group = np.searchsorted(surface.vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
-        barrier = Barrier(surface.mesh, surface.rest, thickness, nodes=surface.contact_nodes, normalized=True, rest_part=0.9, groups=group)
-        problem = BarrierProblem(
-            _WithOthers(surface, own, w),  # type: ignore[arg-type]
-            _Corrected(step, np.ascontiguousarray(here[:own])),
-            barrier,
-            BarrierSolids((), surface.movable, 1.0),
-            BarrierOptions(increments=20),
-            start=start,
-            target=here,
-            time=self.loop.setup.time - length,
-            dt=length,
-            tolerance=0.0,
-            most=0.01 * float(thickness.min()) / length,
-            on_iterate=None,
+        barrier, options = barrier_of(surface, thickness, 0.9), _solids.BarrierStepOptions()
+        options.increments, options.most = 20, 0.01 * float(thickness.min()) / length
+        # Without contact the bodies would be where they are now: there is the minimum of inertia and elements.
+        step = _solids.BarrierStep(
+            cores,
+            [None] * len(cores),
+            length,
+            Workspace(),
+            surfaces_of(surface, barrier),
+            [],
+            np.array(start),
+            np.array(here),
+            self.loop.setup.time - length,
+            True,
+            options,
         )
-        problem.test_all_but(surface.inverse_masses == 0)
-        if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
+        if not step.begin():
             return None
         h = float(thickness.mean())
-        problem.stiffness = problem.least_stiffness = float((1.0 / w[:own][w[:own] > 0]).mean()) * (h / length) ** 2
-        if not problem.approach():
+        step.set_stiffness(float((1.0 / w[:own][w[:own] > 0]).mean()) * (h / length) ** 2)
+        if not step.approach():
             return None
-        problem.minimise(_ITERATIONS)
+        step.minimise(_ITERATIONS)
+        x, residual = np.empty_like(here), np.zeros((own, 3))
+        step.positions(x)
+        step.evaluate(np.ascontiguousarray(x[:own]), residual)
         if given:
-            vertices = surface.at_vertices(problem.x)
-            of_vertices, pressed = np.zeros_like(vertices), np.zeros_like(problem.x)
-            barrier.core.add_gradient(vertices, 1.0, of_vertices)
-            _solids.add_to_nodes(surface.contact_nodes._core, of_vertices, pressed)
+            pressed = np.zeros_like(x)
+            step.add_barrier_forces(1.0, pressed)
             if any(pressed[rows].any() for rows in given):
                 return None
-        _, gradient = problem.evaluate(problem.x, 1.0)
         # What presses on nodes that do not yield is no momentum that is missing.
-        return problem.x, gradient[w[:own] > 0].sum(axis=0)
+        return x, residual[w[:own] > 0].sum(axis=0)
 
     def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
         """Return the core of a body with the same forces and constraints, at the start of the loop."""
