@@ -130,3 +130,36 @@ def test_what_rests_stays_at_rest_when_steps_become_shorter(dt: float) -> None:
     for _ in range(10):
         world.step(dt)
     np.testing.assert_allclose(body.positions, before, rtol=0, atol=1e-6)
+
+
+def _below(points: Any) -> Any:
+    return points[:, 2].copy()
+
+
+FLOORS: dict[str, Callable[[], Any]] = {
+    "half space": lambda: ms.surface.HalfSpace((0, 0, 0), (0, 0, 1)),
+    "turned half space": lambda: ms.surface.HalfSpace((0, 0, 0), (1, 0, 0)).rotated((np.sqrt(0.5), 0, -np.sqrt(0.5), 0)),
+    "on a path": lambda: KinematicSolid(ms.surface.HalfSpace((0, 0, 0), (0, 0, 1)), Flying(0.0, 0.0)),
+    "mesh": lambda: KinematicSolid(ms.mesh.tet_block(1, 1, 1, (2, 2, 1), origin=(-1, -1, -1)).boundary),
+    "function": lambda: KinematicSolid(_below, dimension=3),
+    "group": lambda: ms.surface.SolidGroup([KinematicSolid(Box((-1, -1, -1), (1, 1, 0))), KinematicSolid(Sphere((5, 0, 0), 0.1))]),
+}
+
+
+def test_floors_of_all_kinds_carry_alike() -> None:
+    """Shapes of the core are asked there, at rest and on paths; meshes, functions and groups in Python."""
+    heights = {}
+    for name, floor in FLOORS.items():
+        world = World(gravity=(0, 0, -G), response=BarrierOptions(distance=0.01, tolerance=1e-9))
+        body = DeformableBody(np.array([[0.1, 0.2, 0.03]]), masses=2.0)
+        world.add(body)
+        world.add_obstacle(floor(), friction=0.3)
+        for _ in range(12):
+            info = world.step(FRAME)
+        heights[name] = body.positions[0, 2]
+        assert info.contact.pairs == 1
+    # The barrier carries the weight: -stiffness db/dz = m g.
+    s = (heights["half space"] / 0.01) ** 2
+    slope = (-2 * (s - 1) * np.log(s) - (s - 1) ** 2 / s) * 2 * heights["half space"] / 0.01**2
+    assert -info.contact.barrier_stiffness * slope == pytest.approx(2.0 * G, rel=1e-4)
+    np.testing.assert_allclose(list(heights.values()), heights["half space"], rtol=1e-7)

@@ -9,7 +9,8 @@ import pytest
 from support.bodies import flat_net, net
 from support.variants import slow_but
 
-from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions
+from meniscus.mesh import cloth_mesh
+from meniscus.solids import DeformableBody, DihedralBending, EdgeSprings, SpringOptions
 
 
 def chain(n: int, stiffness: float, *, damping: float = 0.0, gravity: Any = None, length: float = 0.1, mass: float = 0.1) -> DeformableBody:
@@ -252,3 +253,24 @@ def test_implicit_euler_survives_torture(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("options", [{"max_newton": 8, "max_iterations": 100}, {"newton": False, "max_iterations": 100}])
 def test_implicit_euler_survives_long_torture(options: dict[str, Any]) -> None:
     assert torture(10_000, **options) < 1e4
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_newmark_takes_steps_of_cloth_of_a_millimetre(held: bool) -> None:
+    """Stiffness over mass is so large that rounding leaves 2e-6 of the right-hand side: no solve comes nearer, and none has to."""
+    mesh = cloth_mesh(6, 6, (1e-3, 1e-3))
+    body = DeformableBody(mesh, density=0.2, gravity=(0.0, 0.0, -9.8))
+    body.add(EdgeSprings(mesh, SpringOptions(stiffness=1000.0, damping_fraction=0.5, masses=body.masses)))
+    body.add(DihedralBending(mesh, SpringOptions(stiffness=1e-3)))
+    if held:
+        body.pin([0, 6])
+    dt, before = 1 / 48, body.positions.copy()
+    infos = [body.step(dt, "newmark", elasticity="full-step") for _ in range(2)]
+    assert max(solve.residual for info in infos for solve in info.solves) > 1e-6
+    if held:
+        # A stiff plate on a hinge, which the first steps turn.
+        lengths = [np.linalg.norm(x[0] - x[-1]) for x in (before, body.positions)]
+        assert lengths[1] == pytest.approx(lengths[0], rel=1e-3)
+        assert body.velocities[:, 2].mean() < 0
+    else:
+        np.testing.assert_allclose(body.velocities, np.tile([0, 0, -2 * dt * 9.8], (len(body), 1)), rtol=0, atol=1e-6)

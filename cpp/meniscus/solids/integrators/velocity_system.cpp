@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::solids {
 
@@ -198,6 +199,18 @@ void return_lost_momentum(const BodyStep& step, const VelocitySystem& system, Co
   }
 }
 
+/// Whether a residual r is as small as rounding errors of the product with the solution x, of a size relative to the largest
+/// entries of the matrix: then x solves a system that differs from the given one by rounding, and no solve comes nearer. What is
+/// left is of the highest frequencies, so that the product with it tells their size. Overwrites `q`.
+///
+/// Source: Higham, "Accuracy and stability of numerical algorithms", 2002, section 7.1 (backward errors).
+bool is_rounding(VelocitySystem& system, Points x, Points r, Points q) {
+  constexpr double unit = 64 * std::numeric_limits<double>::epsilon();
+  const double size = std::sqrt(system.inner_product(r, r));
+  system.multiply(r, q);
+  return size * size <= unit * std::sqrt(system.inner_product(q, q) * system.inner_product(x, x));
+}
+
 }  // namespace
 
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
@@ -255,6 +268,7 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     info.iterations += spent;
   }
   nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
+  if (info.end == numerics::SolveEnd::round_off) info.converged = is_rounding(system, x, r, q);
   const bool solved = std::isfinite(info.residual) && info.end != numerics::SolveEnd::zero_right_hand_side;
   if (solved && !step.dragged()) return_lost_momentum(step, system, r, v, p, q);
   if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;

@@ -144,6 +144,39 @@ TEST_CASE("the potential of a step with barriers has the derivative that Newton'
   CHECK(dot(g, p) < 0);
 }
 
+TEST_CASE("barriers and friction of a solid have the second derivative of their energy, and move with the solid") {
+  const Scene s(0);
+  solids::SolidBarrier solid({std::make_shared<Belt>()}, s.nodes, count, reach);
+  const std::vector<mesh::Point> start(s.start.begin(), s.start.begin() + count), way = random_points(1);
+  constexpr double stiffness = 2, slip = 5e-3, h = 1e-7;
+  std::vector<mesh::Point> x = start;
+  for (mesh::Point& p : x) p.x() += 0.004;
+  REQUIRE(solid.find(x, 0));
+  solid.lag(stiffness, x, dt, dt);
+  REQUIRE(solid.rubbing() == count);
+  // The belt carries nodes along, so that what goes with it is free of friction.
+  std::vector<mesh::Point> carried = start;
+  for (mesh::Point& p : carried) p.x() += 0.3 * dt;
+  CHECK(solid.friction_energy(carried, start, slip) < solid.friction_energy(start, start, slip));
+  const auto forces = [&](double length) {
+    std::vector<mesh::Point> there = x, f(count, mesh::Point(0, 0, 0));
+    for (std::size_t i = 0; i < x.size(); ++i) there[i] += length * way[i];
+    solid.find(there, 0);
+    solid.add_forces(stiffness, f);
+    solid.add_friction(there, start, slip, f);
+    return f;
+  };
+  const std::vector<mesh::Point> after = forces(h), before = forces(-h);
+  forces(0);
+  solid.linearise(stiffness, x, start, slip);
+  std::vector<mesh::Point> product(count, mesh::Point(0, 0, 0));
+  solid.add_product(way, 1, product);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const mesh::Point slope = (before[i] - after[i]) / (2 * h);
+    CHECK((product[i] - slope).norm() < 1e-5 * (1 + slope.norm()));
+  }
+}
+
 TEST_CASE("a step with barriers brings a sheet between a belt and a sheet that comes down to rest in balance, on free ways") {
   Scene s(0.002);
   int moves = 0, crossings = 0;
