@@ -198,6 +198,7 @@ void PositionsWorld::move_rigid(const RigidArrays& a, double h) {
   if (done_ == begun) {
     system_->bounce(a, length);
     system_->predict(a, length);
+    system_->whole_flights = length == h;
     system_->solve(a, length);
     for (const ContactGroup& g : system_->contacts.groups) {
       const bool first = system_->parts[g.bodies[0]].dynamic();

@@ -64,7 +64,7 @@ class RigidSetup(Solver[RigidInfo]):
         self.time = self.declare("time", 0.0)
         self.contact_groups = self.declare("contact_groups", np.zeros((0, 3), np.int32), resizable=True)
         self.contact_points = self.declare("contact_points", np.zeros((0, 17)), resizable=True)
-        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)))
+        self.joint_memory = self.declare("joint_memory", np.zeros((0, 11)))
         self.motors = self.declare("motors", np.zeros((0, 2)))
         self.quiet = self.declare("quiet", np.zeros(0))
         # Poses at the end of the last step: who was moved since then is awake.
@@ -203,7 +203,7 @@ class RigidSetup(Solver[RigidInfo]):
         joint = joint_of((numbers[0], numbers[1]), (first, second), kind, point, axis, limits, spring)
         self.joints.append(joint)
         self.motors = np.vstack([self.motors, [speed]])
-        self.joint_memory = np.vstack([self.joint_memory, np.zeros((1, 10))])
+        self.joint_memory = np.vstack([self.joint_memory, np.zeros((1, 11))])
         self._set_up_changed()
         made = RigidJoint(self, len(self.joints) - 1)
         self._made_joints.add(made)
@@ -300,7 +300,7 @@ class RigidSetup(Solver[RigidInfo]):
         self.quiet, self.last_poses = np.zeros(len(self.parts)), np.zeros((len(self.parts), 7))
         self.forces, self.torques = np.zeros((len(self.parts), 3)), np.zeros((len(self.parts), 3))
         self.last_gravity = np.zeros((len(self.parts), 3))
-        self.motors, self.joint_memory = np.zeros((len(self.joints), 2)), np.zeros((len(self.joints), 10))
+        self.motors, self.joint_memory = np.zeros((len(self.joints), 2)), np.zeros((len(self.joints), 11))
         self._set_up_changed()
 
 

@@ -180,6 +180,7 @@ void RigidSystem::touch_pairs(Keep&& keep) {
       }
     }
   });
+  leave_out_seams();
 }
 
 void RigidSystem::list_contacts(const ContactList& given) {

@@ -27,6 +27,12 @@ Vector3 turn_between(const Joint& joint, const FormPose& first, const FormPose& 
 
 }  // namespace
 
+JointAxes axes_of(const Joint& joint) {
+  const Vector3 side = across(joint.axes[1]);
+  const Eigen::Quaterniond rest(joint.relative[0], joint.relative[1], joint.relative[2], joint.relative[3]);
+  return {side, joint.axes[1].cross(side), rest * side};
+}
+
 double joint_place(const Joint& joint, const FormPose& first, const FormPose& second) {
   const Vector3 axis = second.rotation * joint.axes[1];
   if (joint.kind == JointKind::slider) return axis.dot(first(joint.points[0]) - second(joint.points[1]));
@@ -57,7 +63,7 @@ std::int32_t joint_errors(const Joint& joint, const FormPose& first, const FormP
     for (const Vector3& n : {s, t}) add(n, tilt);
   } else if (joint.kind != JointKind::ball) {
     const Vector3 turn = turn_between(joint, first, second);
-    for (int k = 0; k < 3; ++k) errors[count++] = turn[k];
+    for (const Vector3& n : {s, t, axis}) add(n, turn);
   }
   return count;
 }
@@ -81,7 +87,7 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
   if (joint.kind == JointKind::hinge) {
     for (const Vector3& n : {s, t}) add(ImpulseRow::turn(n, m1, m2));
   } else if (joint.kind != JointKind::ball) {
-    for (int k = 0; k < 3; ++k) add(ImpulseRow::turn(Vector3::Unit(k), m1, m2));
+    for (const Vector3& n : {s, t, axis}) add(ImpulseRow::turn(n, m1, m2));
   }
   Eigen::Matrix<double, 6, 6> a = Eigen::Matrix<double, 6, 6>::Identity();
   const Index n = out.count;

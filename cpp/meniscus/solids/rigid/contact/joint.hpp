@@ -42,13 +42,14 @@ struct JointMemory {
   std::array<double, 6> equations{};    ///< N s, N m s
   double low = 0, high = 0, motor = 0;  ///< impulses
   double spring = 0;
+  double flew = 0;  ///< not 0: its tree has moved as a whole, with velocities that hold it in the middle of steps
 
   void scale(double s) {
     for (double& p : equations) p *= s;
     low *= s, high *= s, motor *= s, spring *= s;
   }
 };
-static_assert(sizeof(JointMemory) == 10 * sizeof(double));
+static_assert(sizeof(JointMemory) == 11 * sizeof(double));
 
 /// A joint in a step.
 struct JointRows {
@@ -63,6 +64,15 @@ struct JointRows {
   double low_target = 0, high_target = 0;
   double softness = 0, spring_target = 0;  ///< of the spring: 1/kg, m/s
 };
+
+/// Directions across the axis of a joint: of the second body in its own axes, and the first of them as the first body has it at
+/// the place 0.
+struct JointAxes {
+  Vector3 side, other, first_side;
+};
+JointAxes axes_of(const Joint& joint);
+/// How many equations a joint is.
+constexpr std::int32_t rows_of(JointKind kind) { return kind == JointKind::ball ? 3 : kind == JointKind::fixed ? 6 : 5; }
 
 /// The place of a hinge or slider: rad in (-pi, pi], m.
 double joint_place(const Joint& joint, const FormPose& first, const FormPose& second);

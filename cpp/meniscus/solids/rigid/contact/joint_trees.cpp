@@ -155,9 +155,10 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
 }
 
 void JointTrees::solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull,
-                       std::span<RigidVelocity> velocities, std::span<JointMemory> memory) {
-  parallel_for(0, static_cast<Index>(trees_.size()) - 1, 1, [&](Index begin, Index end) {
-    for (Index t = begin; t < end; ++t) solve_tree(trees_[t], trees_[t + 1], joints, rows, pull, velocities, memory);
+                       std::span<const std::uint8_t> marks, std::span<RigidVelocity> velocities, std::span<JointMemory> memory) {
+  parallel_for(0, static_cast<Index>(size()), 1, [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t)
+      if (marks[links_[trees_[t]].body]) solve_tree(trees_[t], trees_[t + 1], joints, rows, pull, velocities, memory);
   });
 }
 

@@ -10,6 +10,12 @@
 
 namespace meniscus::solids {
 
+/// A body of a tree, and the joint towards the root.
+struct TreeLink {
+  std::int32_t body = 0, joint = -1, parent = -1;  ///< -1: the root is free; the root does not move
+  std::size_t side = 0;                            ///< of the joint on which the body is
+};
+
 class JointTrees {
  public:
   /// Finds the trees: what forces do not move is one body, their root. `moves` marks the bodies that forces move.
@@ -19,21 +25,23 @@ class JointTrees {
   bool contains(std::size_t joint) const { return in_tree_[joint] != 0; }
   /// Marks the bodies of each tree of which one is marked.
   void spread(std::span<std::uint8_t> marks) const;
+  std::size_t size() const { return trees_.size() - 1; }
+  std::size_t links() const { return links_.size(); }
+  const TreeLink& link(std::size_t i) const { return links_[i]; }
+  /// The links of a tree, from the root on.
+  std::pair<std::size_t, std::size_t> extent(std::size_t tree) const { return {trees_[tree], trees_[tree + 1]}; }
   /// Applies the impulses after which all rows of all trees have the relative velocity of their targets, and adds them to
-  /// `memory`; where that is empty, -`pull` times their errors (1/s).
-  void solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull, std::span<RigidVelocity> velocities,
-             std::span<JointMemory> memory);
+  /// `memory`; where that is empty, -`pull` times their errors (1/s). Only of trees with marked bodies.
+  void solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull, std::span<const std::uint8_t> marks,
+             std::span<RigidVelocity> velocities, std::span<JointMemory> memory);
   Index nbytes() const;
 
  private:
   using Vector6 = Vec<double, 6>;
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
-  /// A body, and the joint towards the root.
-  struct Link {
-    std::int32_t body = 0, joint = -1, parent = -1;  ///< -1: the root is free; the root does not move
-    std::size_t side = 0;                            ///< of the joint on which the body is
-    Matrix6 mass, inverse;                           ///< of the body and what hangs on it
-    Matrix6 own, other, response;                    ///< rows of the joint on both sides; inverse of S, see the source
+  struct Link : TreeLink {
+    Matrix6 mass, inverse;         ///< of the body and what hangs on it
+    Matrix6 own, other, response;  ///< rows of the joint on both sides; inverse of S, see the source
     Vector6 force, change, missing;
   };
   void solve_tree(std::size_t first, std::size_t end, std::span<const Joint> joints, std::span<const JointRows> rows, double pull,

@@ -149,40 +149,6 @@ GroupPoints RigidSystem::points_of(const SolverGroup& g) {
   return {{points_.data() + g.first, count}, {g.turns() ? turns_.data() + g.first : nullptr, g.turns() ? count : 0}};
 }
 
-void RigidSystem::bounce(const RigidArrays& a, double h) {
-  read(a);
-  for (std::size_t i = 0; i < shifts_.size(); ++i) shifts_[i] = {}, touched_[i] = 0;
-  const auto restitutes = [](const RigidPart& p) { return p.properties.restitution > 0; };
-  if (!std::any_of(parts.begin(), parts.end(), restitutes)) return;
-  prepare(h);
-  const auto acceleration = [&](std::int32_t b) -> Vector3 {
-    const Index i = b;
-    return moves(b) ? Vector3(parts[i].inertia.inverse_mass * a.forces[i]) : Vector3(Vector3::Zero());
-  };
-  before_ = velocities_;
-  for (int sweep = 0; sweep < options.impact_sweeps; ++sweep) {
-    Index bounced = 0;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const auto b = groups_[g].bodies;
-      if (!moves(b[0]) && !moves(b[1])) continue;
-      std::array<RigidVelocity, 2> shift{};
-      const ImpactShifts impact{h, {acceleration(b[0]), acceleration(b[1])}, &shift};
-      const std::span<SolverPoint> own(points_.data() + groups_[g].first, static_cast<std::size_t>(groups_[g].count));
-      with_bodies(b, velocities_, [&](RigidVelocity& first, RigidVelocity& second) {
-        bounced += bounce_contacts(groups_[g], own, options, impact, first, second);
-      });
-      for (std::size_t k = 0; k < 2; ++k) {
-        if (!moves(b[k])) continue;
-        shifts_[b[k]].linear += shift[k].linear;
-        shifts_[b[k]].angular += shift[k].angular;
-      }
-    }
-    report_.impacts += bounced;
-    if (bounced == 0) break;
-  }
-  store(a);
-}
-
 void RigidSystem::store(const RigidArrays& a) {
   for_all(parts.size(), [&](std::size_t i) {
     if (!moves(static_cast<std::int32_t>(i))) return;
@@ -195,15 +161,16 @@ void RigidSystem::store(const RigidArrays& a) {
 }
 
 void RigidSystem::predict(const RigidArrays& a, double h) {
+  if (!joints.empty()) {
+    starts_.assign(a.states.begin(), a.states.end());
+    loads_.resize(parts.size());
+    for_all(parts.size(), [&](std::size_t i) { loads_[i] = {a.forces[i], a.torques[i]}; });
+  }
   for_all(parts.size(), [&](std::size_t i) {
     if (!moves(static_cast<std::int32_t>(i))) return;
     a.states[i].momentum += h * a.forces[i];
     a.states[i].angular_momentum += h * a.torques[i];
   });
-  if (!joints.empty()) {
-    kicks_.resize(parts.size());
-    for_all(parts.size(), [&](std::size_t i) { kicks_[i] = {0.5 * h * a.forces[i], 0.5 * h * a.torques[i]}; });
-  }
   read(a);
   before_ = velocities_;
 }
@@ -256,7 +223,7 @@ void RigidSystem::end_solve(const RigidArrays& a) {
     });
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const auto b = joints[j].bodies;
-    if (!moves(b[0]) && !moves(b[1])) continue;
+    if (!leaning_[b[0]] && !leaning_[b[1]]) continue;
     const RigidVelocity &first = velocities_[b[0]], &second = velocities_[b[1]];
     for (std::int32_t k = 0; k < rows_[j].count; ++k) {
       const ImpulseRow& row = rows_[j].rows[k];
@@ -318,10 +285,13 @@ void RigidSystem::iterate(Index first, Index last, double h) {
   sweep_phases(
       last - first, velocities_,
       [&](Index k, std::size_t j, RigidVelocity& a, RigidVelocity& b) {
-        if (first + k == 0)
+        if (!leaning_[joints[j].bodies[0]] && !leaning_[joints[j].bodies[1]]) return;
+        if (first + k == 0) {
           warm_joint(rows_[j], joint_memory[j], a, b);
-        else
-          sweep_one_joint(j, h, a, b);
+          return;
+        }
+        sweep_free(joints[j], rows_[j], h, joint_memory[j], a, b);
+        if (!trees_.contains(j)) sweep_joint(rows_[j], joint_memory[j], a, b);
       },
       [&](Index k, const SolverGroup& g, RigidVelocity& a, RigidVelocity& b) {
         if (first + k == 0)
@@ -335,9 +305,8 @@ void RigidSystem::iterate(Index first, Index last, double h) {
         if (report_.iterations > 0 && converged()) return true;
         ++report_.iterations;
         if (!joints.empty()) {
-          const bool there = aim_joints(h);
-          if (there && joints_alone()) return true;
-          trees_.solve(joints, rows_, 0, velocities_, joint_memory);
+          if (contacts.groups.empty() && std::ranges::find(leaning_, 1) == leaning_.end()) return true;
+          trees_.solve(joints, rows_, 0, leaning_, velocities_, joint_memory);
         }
         if (options.exact) solve_exactly();
         return false;
@@ -353,7 +322,7 @@ bool RigidSystem::converged() const {
 
 void RigidSystem::push(Index sweeps, double h) {
   const auto overlaps = [](const SolverGroup& g) { return g.overlaps; };
-  if (joints.empty() && std::ranges::none_of(groups_, overlaps)) return;
+  if (std::ranges::find(pushed_, 1) == pushed_.end() && std::ranges::none_of(groups_, overlaps)) return;
   sweep_phases(
       sweeps, pseudo_,
       [&](Index, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
@@ -365,9 +334,20 @@ void RigidSystem::push(Index sweeps, double h) {
         if (g.overlaps || !still(first) || !still(second)) push_contacts(points_of(g).points, first, second);
       },
       [&](Index) {
-        if (!joints.empty()) trees_.solve(joints, rows_, options.push / h, pseudo_, {});
+        if (!joints.empty()) trees_.solve(joints, rows_, options.push / h, pushed_, pseudo_, {});
         return false;
       });
+}
+
+void RigidSystem::turn_in_place(const RigidInertia& inertia, Eigen::Quaterniond q, const Vector3& turn, RigidState& s) {
+  if (turn.squaredNorm() > 0) {
+    // Gives no energy: where it would, as to thin bodies, their angular momentum turns with them.
+    const double energy = angular_velocity(inertia, q, s.angular_momentum).dot(s.angular_momentum);
+    q = turned(q, turn);
+    if (angular_velocity(inertia, q, s.angular_momentum).dot(s.angular_momentum) > (1 + 1e-9) * energy)
+      s.angular_momentum = turned(Eigen::Quaterniond::Identity(), turn) * s.angular_momentum;
+  }
+  s.quaternion = {q.w(), q.x(), q.y(), q.z()};
 }
 
 void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
@@ -385,35 +365,25 @@ void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
       return;
     }
     const double inverse = parts[i].inertia.inverse_mass;
-    s.position += h * (inverse * s.momentum) + h * pseudo_[i].linear + shifts_[i].linear;
-    // What nothing touches flies as `move_rigid_bodies` does: with the momenta in the middle of the step.
-    const bool flies = !touched_[i];
-    if (flies) s.position -= (0.5 * h * whole * inverse) * a.forces[i];
-    const Vector3 turning = flies ? Vector3(s.angular_momentum - (0.5 * whole) * a.torques[i]) : s.angular_momentum;
-    Eigen::Quaterniond q = turned_freely(parts[i].inertia, s.orientation(), turning, h);
+    Eigen::Quaterniond q;
+    if (flies(i)) {
+      q = land(i, h, s);
+    } else {
+      s.position += h * (inverse * s.momentum) + h * pseudo_[i].linear + shifts_[i].linear;
+      // What nothing touches moves as `move_rigid_bodies` does: with the momenta in the middle of the step.
+      const bool alone = !touched_[i];
+      if (alone) s.position -= (0.5 * h * whole * inverse) * a.forces[i];
+      const Vector3 turning = alone ? Vector3(s.angular_momentum - (0.5 * whole) * a.torques[i]) : s.angular_momentum;
+      q = turned_freely(parts[i].inertia, s.orientation(), turning, h);
+    }
     const Vector3 extra = h * pseudo_[i].angular + shifts_[i].angular;
     shifts_[i] = {};
-    Vector3 omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
-    if (extra.squaredNorm() > 0) {
-      // A turn without momentum gives no energy: where it would, as to thin bodies, their angular momentum turns with them.
-      const double energy = omega.dot(s.angular_momentum);
-      q = turned(q, extra);
-      omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
-      if (omega.dot(s.angular_momentum) > (1 + 1e-9) * energy) {
-        s.angular_momentum = turned(Eigen::Quaterniond::Identity(), extra) * s.angular_momentum;
-        omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
-      }
-    }
-    s.quaternion = {q.w(), q.x(), q.y(), q.z()};
-    // Of what hangs alone, the velocities are found at the end.
-    if (!joined_.empty() && settles(i)) return;
-    count_quiet(a, i, h, {inverse * s.momentum, omega});
+    turn_in_place(parts[i].inertia, q, extra, s);
+    const Vector3 omega = angular_velocity(parts[i].inertia, s.orientation(), s.angular_momentum);
+    const bool slow = inverse * s.momentum.norm() <= sleep.speed && omega.norm() <= sleep.turn;
+    a.quiet[i] = slow ? a.quiet[i] + h : 0;
   });
-}
-
-void RigidSystem::count_quiet(const RigidArrays& a, std::size_t body, double h, const RigidVelocity& v) const {
-  const bool slow = v.linear.norm() <= sleep.speed && v.angular.norm() <= sleep.turn;
-  a.quiet[body] = slow ? a.quiet[body] + h : 0;
+  if (!joints.empty()) close_joints(a);
 }
 
 void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const ContactList& given) {
@@ -432,7 +402,7 @@ void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const Cont
 
 Index RigidSystem::nbytes() const {
   return contacts.nbytes() + found_.nbytes() + islands_.nbytes() + joint_colours_.nbytes() + contact_colours_.nbytes() +
-         trees_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() +
+         trees_.nbytes() + flight_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() +
          static_cast<Index>(points_.capacity() * sizeof(SolverPoint) + groups_.capacity() * sizeof(SolverGroup) +
                             2 * anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
                             parts.capacity() * sizeof(RigidPart) + joints.capacity() * sizeof(Joint) +

@@ -10,7 +10,7 @@
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 #include "meniscus/numerics/graph/colouring.hpp"
 #include "meniscus/solids/rigid/contact/islands.hpp"
-#include "meniscus/solids/rigid/contact/joint_trees.hpp"
+#include "meniscus/solids/rigid/contact/joint_flight.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
 #include "meniscus/solids/rigid/contact/velocity_solver.hpp"
 #include "meniscus/solids/rigid/forms/convex_pair.hpp"
@@ -63,6 +63,8 @@ class RigidSystem {
   std::vector<std::array<std::int32_t, 2>> apart;
   /// m: contacts of meshes are found within that beyond their thickness, or beyond the nearest places of both.
   double mesh_reach = 0;
+  /// Whether trees of joints may be moved as a whole: where `advance` is called once for each `solve`, with all of its time.
+  bool whole_flights = true;
 
   /// Finds all contacts within what bodies go in `dt` seconds, and the islands. `given` groups come from elsewhere: points of
   /// bodies against solids; lists are in order of their bodies.
@@ -78,10 +80,7 @@ class RigidSystem {
   /// Returns whether the tolerance is reached.
   bool sweep(double h);
   void end_solve(const RigidArrays& a);
-  void advance(const RigidArrays& a, double h) {
-    advance(a, h, h);
-    settle_joints(a, h);
-  }
+  void advance(const RigidArrays& a, double h) { advance(a, h, h); }
   /// The same of a part of the time that `predict` and `solve` were called for, `whole` seconds.
   void advance(const RigidArrays& a, double h, double whole);
   /// All stages: contacts once, the others `substeps` times.
@@ -114,9 +113,22 @@ class RigidSystem {
   std::array<double, 2> rounding(std::array<std::int32_t, 2> bodies) const;
   /// The normal of two balls when they meet within h seconds, with the velocities that they have.
   Vector3 normal_of_balls(std::size_t a, std::size_t b, double distance, double h, const Vector3& otherwise) const;
+  /// Leaves out contacts with edges of bodies whose surface is flush with that on which something rests.
+  void leave_out_seams();
   void find_islands(const RigidArrays& a);
   void wake_what_is_met(const RigidArrays& a);
   void prepare(double h);
+  /// Points of a group that meet first within h seconds, with the speeds that they are to have.
+  struct Impact {
+    SolverPoint* point;
+    double time, before, wanted;  ///< s; m/s: relative velocities now, such that they are right at that time
+  };
+  std::span<Impact> meeting(const SolverGroup& g, const RigidArrays& a, double h);
+  /// Finds what impulses at points of a group do to each other, through joints too.
+  void respond(const SolverGroup& g, std::span<const Impact> now);
+  void spread_impulses(const SolverGroup& g);
+  /// Returns how many points have bounced.
+  Index bounce_group(const SolverGroup& g, const RigidArrays& a, double h);
   GroupPoints points_of(const SolverGroup& g);
   /// Sweeps over joints and contacts, colour by colour: joint(k, number, first, second), between(k), which returns whether that
   /// was enough, and group(k, group, first, second) for the k-th sweep, with velocities of the two bodies.
@@ -125,20 +137,23 @@ class RigidSystem {
   /// Sweeps first, ..., last - 1; the one of number 0 adds the impulses of the step before.
   void iterate(Index first, Index last, double h);
   bool converged() const;
+  void prepare_rows(double h);
+  /// Finds the rows and trees of joints.
   void prepare_joints(double h);
   void begin_joints(double h);
-  /// Whether a joint is one of those that velocities hold at the start of the step.
-  bool leans(std::size_t joint) const;
-  /// Aims joints at velocities that lead to a place with the errors of now. Returns whether they have them already.
-  bool aim_joints(double h);
-  /// Takes from the velocities what parts the joints where bodies are now.
-  void settle_joints(const RigidArrays& a, double h);
-  bool settles(std::size_t body) const { return joined_[body] && moving_[body] && !leaning_[body]; }
-  /// How long a body has been slow, after h seconds more with a velocity.
-  void count_quiet(const RigidArrays& a, std::size_t body, double h, const RigidVelocity& v) const;
-  /// Whether joints are all that there is to be solved.
-  bool joints_alone() const;
-  void sweep_one_joint(std::size_t j, double h, RigidVelocity& first, RigidVelocity& second);
+  /// Moves the trees that nothing leans on as wholes, as far as they meet nothing on their way.
+  void fly_joints(double h);
+  /// Takes from velocities at the start what parts the joints of trees that have not flown before, or that somebody has pushed.
+  void match_velocities(double h);
+  /// Marks the bodies of trees that nothing leans on.
+  void mark_flying();
+  bool flies(std::size_t body) const { return !flying_.empty() && flying_[body]; }
+  /// Turns a body without a change of its momentum.
+  static void turn_in_place(const RigidInertia& inertia, Eigen::Quaterniond q, const Vector3& turn, RigidState& s);
+  /// Moves bodies together where velocities have led so far apart that errors of joints are no longer small.
+  void close_joints(const RigidArrays& a);
+  /// Brings a body to the end of its flight, with what contact has added since; returns its orientation.
+  Eigen::Quaterniond land(std::size_t body, double h, RigidState& s) const;
   void solve_exactly();
   void push(Index sweeps, double h);
   void store(const RigidArrays& a);
@@ -170,6 +185,10 @@ class RigidSystem {
   collision::PairScratch pair_scratch_;
   std::vector<collision::ElementPair> pairs_;
   std::vector<Manifold> manifolds_;
+  std::vector<std::size_t> edges_;  ///< pairs that may touch at a seam
+  std::vector<std::size_t> pairs_at_;
+  std::vector<std::size_t> pairs_of_;  ///< by bodies
+  std::vector<std::uint8_t> dropped_;
   struct Narrow {
     ConvexScratch convex;
     MeshScratch meshes;
@@ -190,14 +209,29 @@ class RigidSystem {
   std::vector<SolverTurns> turns_;
   std::vector<JointRows> rows_;
   JointTrees trees_;
-  std::vector<std::uint8_t> moving_, joined_, leaning_;  ///< by bodies; see `begin_joints`
-  std::vector<RigidVelocity> kicks_;                     ///< kg m/s, kg m^2/s: momenta of half a step's forces
-  std::vector<FormPose> ends_;                           ///< where velocities lead
-  std::vector<double> misses_;                           ///< of joints, relative to speeds
-  int aims_ = 0;
+  JointFlight flight_;
+  /// By bodies: whether velocities hold their joints, whether they fly with their tree, whether errors of their joints are to be
+  /// removed, whether velocities at the start are to be matched.
+  std::vector<std::uint8_t> moving_, leaning_, flying_, pushed_, matched_;
+  std::vector<RigidState> starts_, ends_;         ///< before forces; of flights
+  std::vector<RigidVelocity> loads_, given_now_;  ///< N, N m; velocities of what does not fly
+  std::vector<RigidVelocity> unmatched_, matching_;
+  std::vector<RigidInertia> own_inertias_;
+  std::vector<JointMemory> flown_memory_;
   numerics::Colouring joint_colours_, contact_colours_;
   LcpScratch lcp_;
   std::vector<double> matrix_, u_, p_;
+  std::vector<Impact> impacts_;
+  /// Of the points of a group; see `respond`.
+  struct Response {
+    std::vector<const ImpulseRow*> rows;
+    std::vector<std::array<RigidVelocity, 2>> columns;
+    std::vector<double> matrix, impulses, speeds;
+    std::vector<RigidVelocity> field;  ///< what the impulses do, by bodies
+    std::vector<std::uint8_t> trees;   ///< bodies of trees that take part
+    bool hangs = false;
+  };
+  Response response_;
 };
 
 }  // namespace meniscus::solids

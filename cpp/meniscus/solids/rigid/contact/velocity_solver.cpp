@@ -8,10 +8,6 @@ namespace {
 
 double inverse_of(double x) { return x > 0 ? 1 / x : 0; }
 
-/// Points of a pair that can bounce at once, and sweeps over them.
-constexpr std::size_t most_impacts = 64;
-constexpr int most_impact_sweeps = 400;
-
 /// A tangent: along a direction where it has a part in the plane, else across the axis that the normal has least of.
 Vector3 tangent_of(const Vector3& n, const Vector3& direction) {
   const Vector3 t = direction - n.dot(direction) * n;
@@ -27,17 +23,6 @@ void shorten(double& a, double& b, double length, double limit) {
   const double f = length > 0 ? limit / length : 0;
   a *= f;
   b *= f;
-}
-
-/// Brings tangential impulses into what friction can hold.
-inline void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
-  const double stretched = s.across > 0 ? b / s.across : b;
-  const double length = std::sqrt(a * a + stretched * stretched);
-  if (options.law == FrictionLaw::printed) {
-    if (normal_impulse < options.holding_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
-    return;
-  }
-  if (length > s.static_friction * normal_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
 }
 
 void sweep_turns(const RigidSurface& s, double normal_impulse, SolverTurns& c, RigidVelocity& first, RigidVelocity& second) {
@@ -56,6 +41,16 @@ void sweep_turns(const RigidSurface& s, double normal_impulse, SolverTurns& c, R
 }
 
 }  // namespace
+
+void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
+  const double stretched = s.across > 0 ? b / s.across : b;
+  const double length = std::sqrt(a * a + stretched * stretched);
+  if (options.law == FrictionLaw::printed) {
+    if (normal_impulse < options.holding_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
+    return;
+  }
+  if (length > s.static_friction * normal_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
+}
 
 void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
                    const WorldInertia& second, const Vector3& r_second, double h, const ContactOptions& options,
@@ -139,68 +134,6 @@ void push_contacts(std::span<SolverPoint> points, RigidVelocity& first, RigidVel
     if (value != c.push_impulse) c.normal.apply(value - c.push_impulse, first, second);
     c.push_impulse = value;
   }
-}
-
-int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options,
-                    const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second) {
-  const double e = group.surface.restitution;
-  if (!(e > 0)) return 0;
-  struct Impact {
-    SolverPoint* point;
-    double time, before, wanted, impulse;  ///< s; m/s: relative velocities now, such that they are right at that time; kg m/s
-  };
-  std::array<Impact, most_impacts> met;
-  std::size_t count = 0;
-  double soonest = impact.dt, fastest = 0;
-  for (SolverPoint& c : points) {
-    const double u = c.normal.velocity(first, second);
-    if (!(u < -options.restitution_speed) || count == most_impacts) continue;
-    // When the gap closes, with the relative acceleration of the centres: gap + u t + a t^2 / 2 = 0.
-    const double a = c.normal.direction.dot(impact.accelerations[0] - impact.accelerations[1]);
-    double t = 0;
-    if (c.gap > 0) {
-      const double root = u * u - 2 * a * c.gap;
-      if (!(root >= 0)) continue;
-      t = 2 * c.gap / (-u + std::sqrt(root));
-      if (!(t <= impact.dt)) continue;
-    }
-    // Speeds at that time are those of now and a t: the impulse is such that they are the right ones then.
-    if (!(u + a * t < 0)) continue;
-    met[count++] = {&c, t, u, u - (1 + e) * (u + a * t), 0};
-    soonest = std::min(soonest, t);
-    fastest = std::max(fastest, -u);
-  }
-  // What meets with the first point, but for the overlap that does not count, meets at once.
-  const std::span<Impact> all(met.data(), count);
-  const auto end = std::stable_partition(all.begin(), all.end(),
-                                         [&](const Impact& m) { return -m.before * (m.time - soonest) <= options.slop; });
-  const std::span<Impact> now(all.begin(), end);
-  for (int sweep = 0; sweep < most_impact_sweeps; ++sweep) {
-    double change = 0;
-    for (Impact& m : now) {
-      SolverPoint& c = *m.point;
-      const double value = std::max(0.0, m.impulse + (m.wanted - c.normal.velocity(first, second)) * c.normal_mass);
-      const double p = value - m.impulse;
-      const RigidVelocity before[2] = {first, second};
-      c.normal.apply(p, first, second);
-      m.impulse = value;
-      c.impact_impulse += p;
-      double s1 = c.impact_tangent[0] - c.tangent_mass * c.tangent[0].velocity(first, second);
-      double s2 = c.impact_tangent[1] - c.tangent_mass * c.tangent[1].velocity(first, second);
-      limit_friction(group.surface, options, c.impact_impulse, s1, s2);
-      c.tangent[0].apply(s1 - c.impact_tangent[0], first, second);
-      c.tangent[1].apply(s2 - c.impact_tangent[1], first, second);
-      c.impact_tangent = {s1, s2};
-      auto& shift = *impact.shifts;
-      shift[0].linear -= m.time * (first.linear - before[0].linear);
-      shift[0].angular -= m.time * (first.angular - before[0].angular);
-      shift[1].linear -= m.time * (second.linear - before[1].linear);
-      shift[1].angular -= m.time * (second.angular - before[1].angular);
-      change = std::max(change, std::abs(p) * c.normal.response);
-    }
-    if (now.size() < 2 || change <= 1e-13 * fastest) break;
-  }
-  return static_cast<int>(std::count_if(now.begin(), now.end(), [](const Impact& m) { return m.impulse > 0; }));
 }
 
 }  // namespace meniscus::solids

@@ -74,6 +74,8 @@ struct GroupPoints {
   std::span<SolverTurns> turns;
 };
 
+/// Brings tangential impulses into what friction can hold.
+void limit_friction(const RigidSurface& surface, const ContactOptions& options, double normal_impulse, double& a, double& b);
 /// One sweep over the points of a group.
 void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const ContactOptions& options, RigidVelocity& first,
                     RigidVelocity& second);
@@ -81,18 +83,6 @@ void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const Cont
 void push_contacts(std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second);
 /// The impulses of the points, as they are, act.
 void warm_contacts(const GroupPoints& own, RigidVelocity& first, RigidVelocity& second);
-
-/// Where an impact within a step moves a body: what it would have gone on before the impact, in place of after it.
-struct ImpactShifts {
-  double dt = 0;
-  std::array<Vector3, 2> accelerations;    ///< of the centres, m/s^2
-  std::array<RigidVelocity, 2>* shifts{};  ///< m and rad
-};
-
-/// Bounces the approaching points of a group that touch first within the step, those that touch at the same time together;
-/// returns how many.
-int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options,
-                    const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second);
 
 /// Makes a point: rows at `x`, tangents along `direction` where it is not zero, the velocities that must be reached.
 void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
