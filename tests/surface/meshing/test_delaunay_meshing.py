@@ -66,16 +66,17 @@ def test_a_box_keeps_its_edges_and_corners(spacing: float) -> None:
     assert all((x, y, z) in corners for x in (0, 2) for y in (0, 2) for z in (0, 2))
 
 
-def test_quality_is_that_of_the_lattice_inside_and_rounds_improve_the_worst() -> None:
-    """Radius ratios: 0.95 of the lattice's; of all, the mean is above 0.8, and rounds of relaxation lift the least."""
+def test_quality_is_that_of_the_lattice_inside_and_rounds_improve_it() -> None:
+    """Radius ratios: 0.95 of the lattice's; of all, the mean is above 0.85, and rounds of relaxation leave less below 1/2."""
     mesh = delaunay_mesh(BALL, 0.15)
     ratios = mesh.quality().radius_ratio
     deep = np.linalg.norm(mesh.vertices[mesh.tets].mean(axis=1), axis=1) < 0.5
     assert ratios.mean() > 0.85
     assert np.median(ratios[deep]) > 0.94
-    alone = delaunay_mesh(BALL, 0.15, rounds=0)
-    assert ratios.min() >= alone.quality().radius_ratio.min()
-    assert ratios.min() > 0.05
+    assert ratios.min() > 0.2
+    box = box_surface((1.0, 0.7, 0.6))
+    short = [np.maximum(0.0, 0.5 - delaunay_mesh(box, 0.1, rounds=n).quality().radius_ratio).sum() for n in (0, 4)]
+    assert short[1] < short[0]
 
 
 def test_the_mesh_depends_on_the_shape_not_on_its_triangles() -> None:

@@ -33,7 +33,9 @@ constexpr double band = 0.45;
 constexpr double distance_steps = 0x1p20;
 /// Tetrahedra with less of the volume of a neighbour than this may be slivers on the surface; those of thin plates have equal
 /// volumes.
-constexpr double sliver_volume = 0.1;
+constexpr double sliver_volume = 0.3;
+/// Radius ratios below this count against a round.
+constexpr double good_ratio = 0.5;
 constexpr Index most_nodes = 2'000'000'000;
 
 /// Points of a surface at least a distance apart, but for those on two sides of a thin part.
@@ -299,7 +301,7 @@ mesh::TetMeshData mesh_delaunay(const MeshDistance& surface, const DelaunayMeshO
   std::size_t inside = 0;
   std::vector<Point> points = scattered(surface, options, box, inside);
   mesh::TetMeshData best;
-  double best_ratio = -1;
+  double least_shortfall = std::numeric_limits<double>::infinity();
   for (int round = 0; round <= options.rounds; ++round) {
     mesh::TetMeshData mesh{points, tets_inside(surface, box, points)};
     const std::vector<mesh::Tet> all = mesh.tets;
@@ -308,11 +310,11 @@ mesh::TetMeshData mesh_delaunay(const MeshDistance& surface, const DelaunayMeshO
     std::vector<bool> kept(mesh.tets.size(), true);
     leave_out_slivers(mesh.view(), quality, options.least_ratio, kept);
     mesh::make_boundary_manifold(mesh.view(), mesh::Repair::shrink, kept);
-    double ratio = 1;
+    double shortfall = 0;
     for (std::size_t t = 0; t < kept.size(); ++t)
-      if (kept[t]) ratio = std::min(ratio, quality[t].radius_ratio);
-    if (ratio > best_ratio) {
-      best_ratio = ratio;
+      if (kept[t]) shortfall += std::max(0.0, good_ratio - quality[t].radius_ratio);
+    if (shortfall < least_shortfall) {
+      least_shortfall = shortfall;
       keep_only(mesh, kept);
       best = std::move(mesh);
     }

@@ -4,7 +4,8 @@
 /// Corners and sharp edges have points first, then the surface, then its inside on a BCC lattice, whose Delaunay tetrahedra are
 /// those of the lattice. Points of the surface are the closest ones to a lattice of half the spacing, thinned: they depend on the
 /// shape, and not on how it is divided into triangles. Rounds of relaxation move the points inside to the mean of the
-/// circumcentres around, weighted by volume; the mesh of the round whose worst tetrahedron is best is taken.
+/// circumcentres around, weighted by volume; the mesh of the round that falls least short of a radius ratio of 1/2, in sum, is
+/// taken.
 ///
 /// Sources: Müller, Stam, James and Thürey, "Real time physics", 2008, section 3.6; Chen and Xu, "Optimal Delaunay
 /// triangulations", 2004 (relaxation).

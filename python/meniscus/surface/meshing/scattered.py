@@ -34,7 +34,7 @@ def delaunay_mesh(
         sharp_angle: rad; edges of watertight surfaces at which normals turn by more than this are sharp.
         rounds: of relaxation, which moves points inside towards the circumcentres around; the best round is taken.
         least_ratio: tetrahedra at the boundary with a smaller radius ratio (1 if regular) are left out if they are slivers: flat, beside
-            one of ten times their volume.
+            one of more than three times their volume.
         largest_part_only, holes: as for `bcc_mesh`.
 
     Raises:
