@@ -78,6 +78,7 @@ void bind_step(py::module_& m) {
              require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
                      count);
              if (sampling == fluids::WaterSampling::fixed) static_cast<void>(mesh::fixed_samples(count));
+             if (sampling == fluids::WaterSampling::quadrature) static_cast<void>(mesh::quadrature_samples(count));
              const fluids::SampleOptions samples{sampling, count, seed, step};
              return Step{graph,         before, after, ranks, distance_before, distance_after, capacity,     locator_before,
                          locator_after, level,  dt,    trace, samples,         planes,         open_boundary};
@@ -373,6 +374,7 @@ void bind_tet_vof(py::module_& m) {
       .value("random", fluids::WaterSampling::random)
       .value("independent", fluids::WaterSampling::independent)
       .value("fixed", fluids::WaterSampling::fixed)
+      .value("quadrature", fluids::WaterSampling::quadrature)
       .value("exact", fluids::WaterSampling::exact)
       .value("adaptive", fluids::WaterSampling::adaptive)
       .finalize();

@@ -5,7 +5,7 @@
 #include "meniscus/solids/reduced/reduced_contacts.hpp"
 #include "meniscus/solids/reduced/reduced_response.hpp"
 #include "meniscus/solids/reduced/sampled_forces.hpp"
-#include "meniscus/solids/reduced/vibration_modes.hpp"
+#include "meniscus/solids/reduced/static_modes.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -94,18 +94,70 @@ void bind_setup(py::module_& m) {
   m.def(
       "reduced_basis",
       [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& masses,
-         const py::array& fixed, Index modes, Index size) {
+         const py::array& fixed, const py::array& interface, Index modes, Index size) {
         const auto mass = values_of<double>(masses, "masses");
         const auto held = values_of<std::uint8_t>(fixed, "fixed");
+        const auto ends = values_of<std::int32_t>(interface, "interface");
         const solids::ReducedBasis basis = interruptible([&] {
           const Elements e(x, tets, moduli, ratios);
+          if (!ends.empty()) return solids::basis_of_components(e.gradients, e.rest, mass, held, ends, modes);
           return size == modes ? solids::vibration_modes(e.gradients, e.rest, mass, held, modes)
                                : solids::basis_with_derivatives(e.gradients, e.rest, mass, held, modes, size);
         });
         return py::make_tuple(array_of(basis.vectors), array_of(basis.eigenvalues));
       },
       py::arg("rest_positions"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("masses"),
-      py::arg("fixed"), py::arg("modes"), py::arg("size"));
+      py::arg("fixed"), py::arg("interface"), py::arg("modes"), py::arg("size"));
+  m.def(
+      "component_modes",
+      [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& masses,
+         const py::array& fixed, const py::array& interface, Index modes) {
+        const auto mass = values_of<double>(masses, "masses");
+        const auto held = values_of<std::uint8_t>(fixed, "fixed");
+        const auto ends = values_of<std::int32_t>(interface, "interface");
+        const solids::ComponentModes c = interruptible([&] {
+          const Elements e(x, tets, moduli, ratios);
+          return solids::component_modes(e.gradients, e.rest, mass, held, ends, modes);
+        });
+        return py::make_tuple(array_of(c.vectors), array_of(c.stiffness), array_of(c.mass));
+      },
+      py::arg("rest_positions"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("masses"),
+      py::arg("fixed"), py::arg("interface"), py::arg("modes"));
+  m.def(
+      "compliance",
+      [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& masses,
+         const py::array& fixed, const py::array& nodes) {
+        const auto mass = values_of<double>(masses, "masses");
+        const auto held = values_of<std::uint8_t>(fixed, "fixed");
+        const auto at = values_of<std::int32_t>(nodes, "nodes");
+        return array_of(interruptible([&] {
+          const Elements e(x, tets, moduli, ratios);
+          return solids::Compliance(e.gradients, e.rest, mass, held, at).matrix();
+        }));
+      },
+      py::arg("rest_positions"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("masses"),
+      py::arg("fixed"), py::arg("nodes"));
+  m.def(
+      "press",
+      [](const py::array& matrix, const py::array& places, const py::array& directions, const py::array& displacements,
+         const py::array& forces) {
+        const solids::Compliance compliance(columns_of(matrix, "matrix"));
+        const auto at = values_of<std::int32_t>(places, "contacts");
+        const auto n = positions_of(directions, "directions");
+        const auto d = values_of<double>(displacements, "displacements");
+        VectorXd f = vector_of(forces, "forces"), u;
+        interruptible([&] { compliance.press(at, n, d, f, u); });
+        return py::make_tuple(array_of(u), array_of(f));
+      },
+      py::arg("matrix"), py::arg("places"), py::arg("directions"), py::arg("displacements"), py::arg("forces"));
+  m.def(
+      "node_turns",
+      [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& vectors) {
+        const Elements e(x, tets, moduli, ratios);
+        const MatrixXd basis = columns_of(vectors, "vectors");
+        return array_of(interruptible([&] { return solids::node_turns(e.gradients, basis); }));
+      },
+      py::arg("rest_positions"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("vectors"));
   m.def(
       "cubic_coefficients",
       [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& vectors,
@@ -166,11 +218,23 @@ void bind_forces(py::module_& m) {
       .def_property_readonly("nbytes", &ReducedForces::nbytes);
   py::class_<ReducedModel, std::shared_ptr<ReducedModel>>(m, "ReducedModel")
       .def(py::init([](const py::array& rest, const py::array& masses, const py::array& vectors, const py::array& eigenvalues,
-                       bool held) {
+                       bool held, const std::optional<py::array>& turns) {
              return std::make_shared<ReducedModel>(positions_of(rest, "rest_positions"), values_of<double>(masses, "masses"),
-                                                   columns_of(vectors, "vectors"), vector_of(eigenvalues, "eigenvalues"), held);
+                                                   columns_of(vectors, "vectors"), vector_of(eigenvalues, "eigenvalues"), held,
+                                                   turns ? columns_of(*turns, "turns") : MatrixXd());
            }),
-           py::arg("rest_positions"), py::arg("masses"), py::arg("vectors"), py::arg("eigenvalues"), py::arg("held"))
+           py::arg("rest_positions"), py::arg("masses"), py::arg("vectors"), py::arg("eigenvalues"), py::arg("held"),
+           py::arg("turns"))
+      .def(
+          "positions",
+          [](const ReducedModel& self, const py::array& coordinates) {
+            const VectorXd q = vector_of(coordinates, "coordinates", self.size());
+            py::array_t<double> out({static_cast<py::ssize_t>(self.nodes()), py::ssize_t{3}});
+            const auto x = writable_nodes_of(out, "out", self.nodes());
+            interruptible([&] { self.positions(q, Eigen::Matrix3d::Identity(), self.centre(), x); });
+            return out;
+          },
+          py::arg("coordinates"))
       .def_property_readonly("mass", &ReducedModel::mass)
       .def_property_readonly("center",
                              [](const ReducedModel& self) { return py::array_t<double>(py::ssize_t{3}, self.centre().data()); })

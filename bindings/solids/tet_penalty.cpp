@@ -6,7 +6,11 @@
 namespace meniscus::bindings {
 
 void bind_tet_penalty(py::module_& m) {
-  using solids::TetPenalty;
+  using solids::TetPenalty, solids::PenaltyResponse;
+  py::native_enum<PenaltyResponse>(m, "PenaltyResponse", "enum.Enum")
+      .value("consistent", PenaltyResponse::consistent)
+      .value("ray", PenaltyResponse::ray)
+      .finalize();
   py::class_<TetPenalty>(m, "TetPenalty")
       .def(py::init([](const std::vector<std::int32_t>& nodes, const std::vector<py::array>& tets,
                        const std::vector<py::array>& surfaces) {
@@ -25,15 +29,16 @@ void bind_tet_penalty(py::module_& m) {
       .def(
           "forces",
           [](TetPenalty& self, const py::array& positions, const py::array& velocities, double stiffness, double damping,
-             double friction, const py::array& out) {
+             double friction, PenaltyResponse response, bool self_collision, const py::array& out) {
             const auto x = nodes_of(positions, "positions", self.size()), v = nodes_of(velocities, "velocities", self.size());
             const auto f = writable_nodes_of(out, "out", self.size());
-            interruptible([&] { self.forces(x, v, {.stiffness = stiffness, .damping = damping, .friction = friction}, f); });
+            const solids::PenaltyOptions options{stiffness, damping, friction, response, self_collision};
+            interruptible([&] { self.forces(x, v, options, f); });
             return py::make_tuple(py::array_t<std::int32_t>(static_cast<py::ssize_t>(self.nodes().size()), self.nodes().data()),
                                   copy_of(self.depths()), copy_of(self.directions()));
           },
           py::arg("positions"), py::arg("velocities"), py::arg("stiffness"), py::arg("damping"), py::arg("friction"),
-          py::arg("out"));
+          py::arg("response"), py::arg("self_collision"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

@@ -4,6 +4,7 @@
 
 #include "meniscus/mesh/embedding/harmonic_morph.hpp"
 #include "meniscus/mesh/refinement/red_green.hpp"
+#include "meniscus/surface/meshing/delaunay_meshing.hpp"
 #include "meniscus/surface/meshing/surface_meshing.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
@@ -75,6 +76,15 @@ void bind_level_set_meshing(py::module_& m) {
         return py::make_tuple(part.deviation.distance, py::make_tuple(at[0], at[1], at[2]), part.volume, part.thickness);
       },
       py::arg("surface"), py::arg("vertices"), py::arg("tets"), py::arg("cell"), py::arg("reach"));
+  m.def(
+      "mesh_delaunay",
+      [](const surface::MeshDistance& surface, double spacing, double sharp_angle, int rounds, double least_ratio,
+         bool largest_part_only) {
+        const surface::DelaunayMeshOptions options{spacing, sharp_angle, rounds, least_ratio, largest_part_only};
+        return arrays_of(interruptible([&, copy = surface] { return surface::mesh_delaunay(copy, options); }));
+      },
+      py::arg("surface"), py::arg("spacing"), py::arg("sharp_angle"), py::arg("rounds"), py::arg("least_ratio"),
+      py::arg("largest_part_only"));
   m.def(
       "mesh_surface",
       [](const surface::MeshDistance& surface, const V& lower, const V& upper, double cell, int refinements,

@@ -169,6 +169,7 @@ class Follower:
             return x, bad
         body.positions, _ = repaired(mesh, x, ~self._is_given, self.plan.following.repair)
         self.run.push_out(skin, np.zeros_like(skin))
+        self.run.keep_apart(x)
         mended = np.array(body.positions)
         left = mesh.degenerate(mended)
         return (mended, left) if left.sum() < bad.sum() else (x, bad)

@@ -15,7 +15,7 @@ from meniscus.coupling.interior_morph import InteriorMorph, MorphStart
 from meniscus.coupling.skinning import Bindings
 from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.surface import MeshDistance, enclosing_mesh, enclosing_offset
-from meniscus.surface.meshing.tetrahedra import require_closed
+from meniscus.surface.meshing.sources import require_closed
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

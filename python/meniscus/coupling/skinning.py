@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.collision import CollisionMesh
 from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh
-from meniscus.solids import AltitudeSprings, DeformableBody, Drag, EdgeSprings, SoftBindings, SpringOptions, TetElements
+from meniscus.solids import AltitudeSprings, DeformableBody, Drag, EdgeSprings, SoftBindings, SpringOptions, TetElements, World
 from meniscus.surface import MeshDistance
 
 Floats = npt.NDArray[np.float64]
@@ -20,7 +21,8 @@ Mode = Literal["dynamic", "quasi-static"]
 AirMaterial = Literal["springs", "neo-hookean"]
 
 _STEPS_PER_SECOND = 48
-_TOLERANCE = 1e-6
+# The safeguard against springs that gain energy would count the work of the moving skin as such a gain.
+_STEP: dict[str, Any] = {"elasticity": "full-step", "safeguard": False, "tolerance": 1e-6}
 _AT_REST = 1e-7  # of the size of the mesh: motion in a step
 _ATTEMPTS = 8
 _STILL = 1e6  # s: the step of implicit Euler that leads to rest, since inertia and damping fall off with it
@@ -69,6 +71,8 @@ class Skinning:
         gravity: m/s^2; dynamic mode only, like drag.
         drag: 1/s: force per mass and velocity through air at rest.
         push_out: whether nodes outside of the creature at rest are kept outside.
+        self_collision: whether the surface of the mesh keeps out of itself, in dynamic mode, where limbs come together: steps are those of
+            a `solids.World`, whose surfaces do not intersect. Where skins leave no room between them, contacts are released.
         substeps: time steps per frame in dynamic mode; None: as many as keep a step at or below 1/48 s.
 
     Raises:
@@ -87,6 +91,7 @@ class Skinning:
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     drag: float = 0.0
     push_out: bool = True
+    self_collision: bool = False
     substeps: int | None = None
 
     def __post_init__(self) -> None:
@@ -104,6 +109,8 @@ class Skinning:
             raise ValueError(f"poissons_ratio must be above -1 and below 0.5, not {self.poissons_ratio:g}")
         object.__setattr__(self, "gravity", _checks.vector("gravity", self.gravity, 3))
         _checks.one_of_type("push_out", self.push_out, bool)
+        if _checks.flag("self_collision", self.self_collision) and self.mode != "dynamic":
+            raise ValueError('self_collision needs the mode "dynamic": each frame at rest has no motion by which surfaces meet')
         if self.substeps is not None:
             _checks.integer("substeps", self.substeps, at_least=1)
 
@@ -126,6 +133,7 @@ class SkinningRun:
         self.mesh, self.options = mesh, options
         self._given, self._outside, self._on_skin = given, np.flatnonzero(outside), bindings
         self._distance = MeshDistance(skin) if options.push_out else None
+        self._surface = CollisionMesh(None, mesh.boundary.triangles) if options.self_collision else None
         self.body = DeformableBody(mesh, density=options.density, gravity=options.gravity if options.mode == "dynamic" else None)
         self._springs = self._add_forces(skin)
         self._first_memory = self.memory()
@@ -180,16 +188,46 @@ class SkinningRun:
         dt = (times[1] - times[0]) / n
         skin_velocity = (skin[1] - skin[0]) / (times[1] - times[0])
         self._path.set(times, given)
+        world = self._world(times[0]) if self.options.self_collision else None
         for i in range(n):
             share = (i + 1) / n
             skin_now = skin[0] + share * (skin[1] - skin[0]) if i + 1 < n else skin[1]
             self.body.time = times[0] + i * dt
             if self._springs is not None:
                 self._springs.set_targets(self._on_skin.points(skin_now), self._on_skin.points(skin_velocity))
-            # The safeguard against springs that gain energy would count the work of the moving skin as such a gain.
-            self.body.step(dt, "newmark", elasticity="full-step", safeguard=False, tolerance=_TOLERANCE)
+            if world is None:
+                self.body.step(dt, "newmark", **_STEP)
+            else:
+                world.step(dt)
             self.push_out(skin_now, skin_velocity)
+        if world is not None:
+            world.remove(self.body)
         self.body.time = times[1]
+
+    def _world(self, time: float) -> World:
+        """Return a world of the body alone: one for each frame, so that a build which goes on from a stored frame has the same bits.
+
+        What intersects since the frame before, where skins leave no room, is released until it is apart.
+        """
+        world = World(steps_per_loop=1, on_pinch="release", **_STEP)
+        world.time = time
+        world.add(self.body, friction=0.0)
+        edges, triangles = world.audit().T
+        ends = world.surface.mesh.edges[edges]
+        world.deactivated_vertex_face = np.column_stack([ends.ravel(), np.repeat(triangles, 2)]).astype(np.int32)
+        return world
+
+    def keep_apart(self, before: Floats) -> None:
+        """Take back as much of what has moved the nodes since as makes the surface of the mesh intersect itself, if it is to keep apart."""
+        if self._surface is None:
+            return
+        x, edges, triangles = self.body.positions, self._surface.edges, self._surface.triangles
+        moved = x - before
+        for share in (1.0, 0.5, 0.25, 0.125, 0.0):
+            x[...] = before + share * moved
+            found = self._surface.self_intersections(np.ascontiguousarray(x))
+            if np.isin(np.hstack([edges[found[:, 0]], triangles[found[:, 1]]]), self._given).all():
+                return
 
     def come_to_rest(self, given: Floats, skin: Floats) -> bool:
         """Find where the mesh is at rest around a position of the skin, whatever it did before; return whether the solver got there.
@@ -234,13 +272,14 @@ class SkinningRun:
         rows = np.flatnonzero(depth > 0)
         if not len(rows):
             return
-        nodes = self._outside[rows]
+        nodes, before = self._outside[rows], np.array(x)
         closest = self._distance.closest(np.ascontiguousarray(here[rows]))
         normal = (closest.positions - here[rows]) / depth[rows, None]
         corners = self._distance.triangles[closest.triangles]
         relative = v[nodes] - np.einsum("nk,nkd->nd", closest.barycentric, velocity[corners])
         x[nodes] = closest.positions
         v[nodes] -= np.minimum((relative * normal).sum(axis=1), 0.0)[:, None] * normal
+        self.keep_apart(before)
 
     def memory(self) -> Floats:
         """Return what forces remember from step to step, as one array."""

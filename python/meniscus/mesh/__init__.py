@@ -10,7 +10,7 @@ from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.mesh_files import read, write
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
-from meniscus.mesh.quadrature.tet_samples import tet_samples
+from meniscus.mesh.quadrature.tet_samples import tet_quadrature, tet_samples
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.loop import LoopSubdivision
@@ -57,6 +57,7 @@ __all__ = [
     "red_green",
     "repair",
     "tet_block",
+    "tet_quadrature",
     "tet_samples",
     "write",
 ]

@@ -51,7 +51,7 @@ from meniscus.solids.position.position_step import PositionMethod
 from meniscus.solids.position.shape_matching import QuadraticBasis, ShapeMatching, ShapeMotion, near_clusters
 from meniscus.solids.positions_world.positions_world import FrameInfo, PositionsWorld
 from meniscus.solids.reduced.reduced_body import ReducedBody, ReducedMethod, ReducedStepInfo
-from meniscus.solids.reduced.reduced_model import ReducedForces, ReducedModel
+from meniscus.solids.reduced.reduced_model import Compliance, ComponentModes, Cubature, ReducedForces, ReducedModel
 from meniscus.solids.rigid.complementarity import solve_lcp
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.mass_properties import MassProperties
@@ -93,8 +93,11 @@ __all__ = [
     "BendingSprings",
     "Budget",
     "ClosedVolumeConstraint",
+    "Compliance",
+    "ComponentModes",
     "ContactError",
     "ContactInfo",
+    "Cubature",
     "DeformableBody",
     "DegeneratePolicy",
     "DihedralBending",

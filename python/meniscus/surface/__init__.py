@@ -19,6 +19,7 @@ from meniscus.surface.markers.options import (
     Transfer,
 )
 from meniscus.surface.markers.particle_levelset import ParticleLevelSet
+from meniscus.surface.meshing.scattered import delaunay_mesh
 from meniscus.surface.meshing.tetrahedra import DeviationWarning, bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.reconstruction.inputs import WaterInDrops, WaterInTets, WaterMesh
 from meniscus.surface.reconstruction.options import WaterSurfaceOptions
@@ -102,6 +103,7 @@ __all__ = [
     "bumpiness",
     "components",
     "curvature",
+    "delaunay_mesh",
     "enclosing_mesh",
     "enclosing_offset",
     "evolve",

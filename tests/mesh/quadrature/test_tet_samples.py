@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,9 +12,11 @@ from support.same_bits import everywhere
 from support.variants import slow_but
 
 import meniscus as ms
-from meniscus.mesh import tet_samples
+from meniscus.mesh import tet_quadrature, tet_samples
 
 FIXED = (1, 4, 5, 8, 10, 20, 35, 64)
+# Zhang, Cui and Liu 2009: degree and number of points.
+RULES = {1: 1, 2: 4, 3: 8, 5: 14, 6: 24, 7: 35, 8: 46, 9: 61, 10: 81, 11: 109}
 RED = (8, 64)
 RANDOM = ("stratified", "independent")
 PERMUTATIONS = [list(p) for p in itertools.permutations(range(4))]
@@ -151,7 +155,82 @@ def test_fixed_sets_do_not_converge_while_random_ones_do(shift: float) -> None:
     assert random[2] < 0.1 * random[0]
 
 
+def moment_error(points: np.ndarray, weights: np.ndarray, powers: tuple[int, ...]) -> float:
+    """Relative error of the mean of a product of powers of barycentric coordinates, which is 6 a! b! c! d! / (a + b + c + d + 3)!."""
+    exact = 6 * Fraction(math.prod(map(math.factorial, powers)), math.factorial(sum(powers) + 3))
+    return float(weights @ np.prod(points ** np.array(powers), axis=1)) / float(exact) - 1
+
+
+@pytest.mark.parametrize(("degree", "count"), RULES.items())
+def test_rules_integrate_all_monomials_of_their_degree_and_no_more(degree: int, count: int) -> None:
+    x, w = tet_quadrature(degree)
+    assert x.shape == (count, 4)
+    # Polynomials of lower degree are sums of these, as the four coordinates sum to 1.
+    monomials = [p for p in itertools.product(range(degree + 2), repeat=4) if sum(p) == degree]
+    assert max(abs(moment_error(x, w, p)) for p in monomials) < 1e-13
+    beyond = [p for p in itertools.product(range(degree + 2), repeat=4) if sum(p) == degree + 1]
+    assert max(abs(moment_error(x, w, p)) for p in beyond) > 1e-4
+
+
+@pytest.mark.parametrize("degree", RULES)
+def test_rules_have_positive_weights_inner_points_and_all_symmetries(degree: int) -> None:
+    x, w = tet_quadrature(degree)
+    assert (w > 0).all()
+    assert (x > 0).all()
+    np.testing.assert_allclose(x.sum(axis=1), 1.0, atol=2e-16)
+    np.testing.assert_allclose(x.mean(axis=0), 0.25, atol=1e-16)
+    assert w.sum() == pytest.approx(1, abs=1e-14)
+    weight = dict(zip(map(tuple, np.round(x * 2**40).astype(np.int64)), w, strict=True))
+    assert len(weight) == len(x)
+    for p in PERMUTATIONS:
+        turned = dict(zip(map(tuple, np.round(x[:, p] * 2**40).astype(np.int64)), w, strict=True))
+        assert turned == weight
+
+
+def test_rules_serve_lower_degrees_and_give_sets_of_samples() -> None:
+    assert len(tet_quadrature(0)[0]) == 1
+    np.testing.assert_array_equal(tet_quadrature(4)[0], tet_quadrature(5)[0])
+    for degree, count in RULES.items():
+        x = tet_samples("quadrature", count)
+        np.testing.assert_array_equal(x, tet_quadrature(degree)[0])
+        # With equal weights: exact for linear functions, and of 8 points for cubic ones.
+        equal = np.full(count, 1 / count)
+        exact = 3 if count == 8 else 2 if count == 4 else 1
+        for p in itertools.product(range(exact + 1), repeat=4):
+            assert sum(p) != exact or abs(moment_error(x, equal, p)) < 1e-14
+
+
+def test_rules_converge_at_their_order() -> None:
+    """Of the mean of an exponential over tetrahedra of half the size, the error falls by 2^(degree + 1) or more."""
+    slope = np.array([1.7, -0.4, 0.9, 0.0])
+
+    def error(degree: int, size: float) -> float:
+        x, w = tet_quadrature(degree)
+        # The mean of exp(s . x) is 6 times the divided difference of the exponential at the slopes.
+        terms = [
+            np.longdouble(math.factorial(3)) * np.longdouble(size) ** k * complete(slope, k) / math.factorial(k + 3) for k in range(40)
+        ]
+        return abs(float(w.astype(np.longdouble) @ np.exp(np.longdouble(size) * (x @ slope.astype(np.longdouble))) - sum(terms)))
+
+    for degree in (1, 2, 3, 5):
+        assert error(degree, 0.5) < error(degree, 1.0) / 2 ** (degree + 0.5)
+        assert error(degree, 0.5) < 10.0**-degree
+
+
+def complete(s: np.ndarray, k: int) -> np.longdouble:
+    """The sum of all products of k of the numbers, with repetition: the term of order k of a divided difference of the exponential."""
+    sums = [np.longdouble(1)] + [np.longdouble(0)] * k
+    for value in s:
+        for i in range(1, k + 1):
+            sums[i] += np.longdouble(value) * sums[i - 1]
+    return sums[k]
+
+
 def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="1, 4, 8, 14, 24, 35, 46, 61, 81 or 109 points, not 5"):
+        tet_samples("quadrature", 5)
+    with pytest.raises(ValueError, match="degree must be below 12"):
+        tet_quadrature(12)
     with pytest.raises(ValueError, match="1, 4, 5, 8, 10, 20, 35 or 64 points, not 7"):
         tet_samples("fixed", 7)
     with pytest.raises(ValueError, match="kind must be one of"):

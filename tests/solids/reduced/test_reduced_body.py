@@ -10,7 +10,7 @@ import pytest
 import meniscus as ms
 from meniscus.mesh import tet_block
 from meniscus.numerics.solve import ConvergenceError
-from meniscus.solids import DeformableBody, ReducedBody, ReducedModel, TetElements
+from meniscus.solids import Cubature, DeformableBody, ReducedBody, ReducedModel, TetElements
 from meniscus.surface import Pose, Twist
 
 ELASTIC = {"youngs_modulus": 1e5, "poissons_ratio": 0.3}
@@ -35,7 +35,7 @@ def spinning(model):
 @pytest.mark.parametrize("material", ["st-venant-kirchhoff", "neo-hookean"])
 def test_all_modes_are_the_full_body(material):
     """With all modes, the reduced steps of implicit Euler are those of the full body, far into the nonlinear range."""
-    model = held_model(material, modes=36, cubature_size=0)
+    model = held_model(material, modes=36, cubature=Cubature(size=0))
     body = ReducedBody(model, gravity=(0, -9.81, 0))
     full = DeformableBody(model.rest_positions, masses=model.masses, gravity=(0, -9.81, 0))
     full.add(TetElements(model.tets, model.rest_positions, material=material, **ELASTIC))
@@ -226,7 +226,7 @@ def test_loads_are_static_forces():
 
 def test_the_same_bits():
     """On any number of threads and after any way of resuming."""
-    models = [flying_model(), flying_model(material="neo-hookean", cubature_error=0.05), held_model(modes=8, size=20)]
+    models = [flying_model(), flying_model(material="neo-hookean", cubature=Cubature(error=0.05)), held_model(modes=8, size=20)]
     for model in models:
         ends = []
         for threads in (1, 2, 3, 5, 8):

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import spsolve
 from support.variants import slow_but
 
 from meniscus.mesh import tet_block
-from meniscus.solids import DeformableBody, ReducedModel, TetElements
+from meniscus.solids import Cubature, DeformableBody, ReducedModel, TetElements
 
 ELASTIC = {"youngs_modulus": 1e5, "poissons_ratio": 0.3}
 MATERIALS = ("st-venant-kirchhoff", "linear", "neo-hookean", "corotational")
@@ -80,7 +80,7 @@ def test_frequencies_of_a_free_beam():
 def test_forces_are_those_of_the_elements(material):
     """U^T f(U q) to round-off, at strains of tens of per cent; the stiffness is the derivative of the forces."""
     mesh, end = block()
-    model = ReducedModel(mesh, modes=6, size=14, fixed=end, material=material, cubature_size=0, **ELASTIC)
+    model = ReducedModel(mesh, modes=6, size=14, fixed=end, material=material, cubature=Cubature(size=0), **ELASTIC)
     body = DeformableBody(mesh, density=1000.0)
     elements = body.add(TetElements(mesh, material=material, **ELASTIC))
     q = model.sample_poses(1, bend=0.3)[0]
@@ -174,8 +174,8 @@ def test_cubature_takes_few_elements_for_poses_that_it_has_not_seen():
     mesh = tet_block(16, 4, 4, (4.0, 1.0, 1.0), pattern="five")
     end = np.flatnonzero(mesh.vertices[:, 0] == 0)
     options = {"modes": 5, "size": 10, "fixed": end, "material": "neo-hookean", **ELASTIC}
-    exact = ReducedModel(mesh, cubature_size=0, **options)
-    model = ReducedModel(mesh, cubature_error=0.01, **options)
+    exact = ReducedModel(mesh, cubature=Cubature(size=0), **options)
+    model = ReducedModel(mesh, cubature=Cubature(error=0.01), **options)
     assert model.cubature_error <= 0.01
     assert len(model.cubature_elements) <= 100 < len(mesh.tets) / 8
     assert (model.cubature_weights > 0).all()
@@ -190,7 +190,7 @@ def test_cubature_takes_few_elements_for_poses_that_it_has_not_seen():
 def test_a_model_pickles_with_its_set_up():
     mesh, end = block()
     for material in ("st-venant-kirchhoff", "neo-hookean"):
-        model = ReducedModel(mesh, modes=4, size=8, fixed=end, material=material, cubature_error=0.1, **ELASTIC)
+        model = ReducedModel(mesh, modes=4, size=8, fixed=end, material=material, cubature=Cubature(error=0.1), **ELASTIC)
         other = pickle.loads(pickle.dumps(model))
         q = model.sample_poses(1)[0]
         for a, b in zip(model.forces_at(q), other.forces_at(q), strict=True):

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/quadrature/tet_rules.hpp"
 #include "meniscus/mesh/refinement/octahedron_cut.hpp"
 
 #include <vector>
@@ -61,6 +62,13 @@ std::span<const TetWeights> fixed_samples(Index n) {
   for (const auto& set : sets)
     if (static_cast<Index>(set.size()) == n) return set;
   require(false, "fixed sets of samples have 1, 4, 5, 8, 10, 20, 35 or 64 points, not ", n);
+  return {};
+}
+
+std::span<const TetWeights> quadrature_samples(Index n) {
+  for (const TetRule& rule : tet_rules())
+    if (static_cast<Index>(rule.points.size()) == n) return rule.points;
+  require(false, "quadrature rules of tetrahedra have 1, 4, 8, 14, 24, 35, 46, 61, 81 or 109 points, not ", n);
   return {};
 }
 

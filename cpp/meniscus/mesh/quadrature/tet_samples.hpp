@@ -9,6 +9,9 @@
 /// | 4, 10, 20, 35 | lattice (i + 1/4, j + 1/4, k + 1/4, l + 1/4) / (m + 1), i + j + k + l = m = 1..4 | 24         |
 /// | 8, 64         | centroids of the tetrahedra of one or two red subdivisions                     | 8          |
 ///
+/// Those of quadrature rules (tet_rules.hpp) may be taken instead, with all 24 symmetries: with equal weights they are exact for
+/// linear functions as well, of 4 and 8 points for polynomials of second and third degree.
+///
 /// A red subdivision cuts an octahedron along one of three diagonals and keeps the 8 symmetries that map this diagonal to itself.
 ///
 /// Random sets are keyed by (seed, element, step): they depend on nothing else. Fixed sets do not converge as sample counts of a
@@ -35,8 +38,9 @@ enum class TetSampling : std::int8_t {
   independent,
 };
 
-/// The set of n points. Throws InvalidArgument that lists the choices for other n.
+/// The set of n points, or that of the quadrature rule of n points. Throws InvalidArgument that lists the choices for other n.
 std::span<const TetWeights> fixed_samples(Index n);
+std::span<const TetWeights> quadrature_samples(Index n);
 
 namespace detail {
 

@@ -1,5 +1,6 @@
 #include "meniscus/solids/penalty/tet_penalty.hpp"
 
+#include "meniscus/collision/proximity/closest_point.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/numerics/graph/item_rows.hpp"
@@ -66,6 +67,8 @@ std::array<double, 4> weights_at(const Point& p, const Point& a, const Point& b,
   return {1 - (w1 + w2 + w3), w1, w2, w3};
 }
 
+bool has(const mesh::Triangle& t, std::int32_t i) { return t[0] == i || t[1] == i || t[2] == i; }
+
 }  // namespace
 
 TetPenalty::TetPenalty(std::vector<PenaltyBody> bodies) {
@@ -95,7 +98,7 @@ TetPenalty::TetPenalty(std::vector<PenaltyBody> bodies) {
   });
 }
 
-void TetPenalty::find_inside(std::span<const Point> x) {
+void TetPenalty::find_inside(std::span<const Point> x, bool self_collision) {
   const std::size_t n = x.size();
   bodies_.resize(surfaces_.size());
   std::size_t begin = 0;
@@ -109,7 +112,7 @@ void TetPenalty::find_inside(std::span<const Point> x) {
   const auto near = [&](const mesh::Box& box, std::int32_t body) {
     for (std::size_t b = 0; b < bodies_.size(); ++b)
       if (static_cast<std::int32_t>(b) != body && bodies_[b].overlaps(box)) return true;
-    return false;
+    return self_collision;
   };
   points_.clear();
   for (std::size_t i = 0; i < n; ++i)
@@ -128,20 +131,16 @@ void TetPenalty::find_inside(std::span<const Point> x) {
   for (const auto& [node, row] : search_.find(x, near_, &chosen, 0.0, collision::CellHash::corrected)) {
     const Index i = node;
     const std::int32_t t = numbers_[row];
-    if (tet_[i] >= 0 || body_of_node_[tets_[t][0]] == body_of_node_[i]) continue;
+    if (tet_[i] >= 0 || (!self_collision && body_of_node_[tets_[t][0]] == body_of_node_[i])) continue;
     tet_[i] = t;
     inside_.push_back(node);
   }
 }
 
-void TetPenalty::from_the_surface(std::span<const Point> x) {
-  // Trees of the surfaces that somebody is inside of.
+/// Trees of the surfaces that somebody is inside of.
+void TetPenalty::fit_trees(std::span<const Point> x) {
   std::vector<std::uint8_t>& needed = state_;
   needed.assign(surfaces_.size(), 0);
-  const auto host = [&](std::int32_t i) {
-    const mesh::Tet& t = tets_[tet_[i]];
-    return static_cast<std::size_t>(body_of_node_[t[0]]);
-  };
   for (const std::int32_t i : inside_) needed[host(i)] = 1;
   for (std::size_t b = 0; b < surfaces_.size(); ++b) {
     if (needed[b] == 0) continue;
@@ -154,6 +153,29 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
       s.tree.emplace(s.boxes);
   }
   state_.assign(x.size(), 0);
+}
+
+/// Where the way from a node first leaves a body, as a part of it, and through which triangle; -1 if it does not. Triangles at
+/// the node itself do not count. Of several at the same place, the one with the lowest number.
+std::pair<double, std::int32_t> TetPenalty::first_leaving(const Surface& s, std::span<const Point> x, std::int32_t i,
+                                                          const Point& d) {
+  const Point& start = at(x, i);
+  mesh::Box way;
+  way.add(start);
+  way.add(start + d);
+  double first = std::numeric_limits<double>::infinity();
+  std::int32_t face = -1;
+  s.tree->for_each_overlap(way, [&](Index slot) {
+    const std::int32_t t = s.tree->element(slot);
+    const mesh::Triangle& tri = s.triangles[t];
+    if (has(tri, i)) return;
+    const double l = leaves_at(start, d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
+    if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
+  });
+  return {first, face};
+}
+
+void TetPenalty::from_the_surface(std::span<const Point> x) {
   each_place(inside_.size(), [&](std::size_t k) {
     const Index i = inside_[k];
     const Surface& s = surfaces_[host(inside_[k])];
@@ -162,17 +184,7 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
     for (const std::int32_t j : neighbours(inside_[k])) {
       if (tet_[j] >= 0) continue;
       const Point d = at(x, j) - x[i];
-      mesh::Box way;
-      way.add(x[i]);
-      way.add(at(x, j));
-      double first = std::numeric_limits<double>::infinity();
-      std::int32_t face = -1;
-      s.tree->for_each_overlap(way, [&](Index slot) {
-        const std::int32_t t = s.tree->element(slot);
-        const mesh::Triangle& tri = s.triangles[t];
-        const double l = leaves_at(x[i], d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
-        if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
-      });
+      const auto [first, face] = first_leaving(s, x, inside_[k], d);
       if (face < 0) continue;
       const mesh::Triangle& tri = s.triangles[face];
       const Point n = (at(x, tri[1]) - at(x, tri[0])).cross(at(x, tri[2]) - at(x, tri[0])).normalized();
@@ -187,6 +199,47 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
     depth_[i] = depth / total;
     direction_[i] = direction / size;
     state_[i] = 1;
+  });
+}
+
+void TetPenalty::along_rays(std::span<const Point> x) {
+  // Normals of nodes inside of others, weighted by angles; none at nodes that are not on a surface.
+  for (const std::int32_t i : inside_) state_[i] = 1;
+  for (const Surface& s : surfaces_)
+    for (const mesh::Triangle& t : s.triangles)
+      for (std::size_t c = 0; c < 3; ++c) {
+        if (state_[t[c]] == 0) continue;
+        const Point u = at(x, t[(c + 1) % 3]) - at(x, t[c]), v = at(x, t[(c + 2) % 3]) - at(x, t[c]), n = u.cross(v);
+        direction_[t[c]] += std::atan2(n.norm(), u.dot(v)) * n.normalized();
+      }
+  face_.resize(x.size());
+  each_place(inside_.size(), [&](std::size_t k) {
+    const std::int32_t i = inside_[k];
+    const Point& p = at(x, i);
+    const Point back = -direction_[i].normalized();
+    if (!(back.squaredNorm() > 0)) return;
+    const Surface& s = surfaces_[host(i)];
+    const double size = (bodies_[host(i)].high - bodies_[host(i)].low).norm();
+    auto [part, face] = first_leaving(s, x, i, size * back);
+    if (face >= 0) {
+      depth_[i] = part * size;
+      direction_[i] = back;
+    } else {
+      // The ray has left through a gap of rounding errors, or the body is turned inside out there.
+      double nearest = std::numeric_limits<double>::infinity();
+      Point way = Point::Zero();
+      s.tree->for_each_near(p, nearest, [&](Index slot) {
+        const std::int32_t t = s.tree->element(slot);
+        const mesh::Triangle& tri = s.triangles[t];
+        if (has(tri, i)) return;
+        const auto c = collision::closest_point_on_triangle(p, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
+        if (c.squared_distance > nearest || (c.squared_distance == nearest && t > face)) return;
+        nearest = c.squared_distance, face = t, way = c.position - p;
+      });
+      depth_[i] = face < 0 ? 0.0 : way.norm();
+      if (depth_[i] > 0) direction_[i] = way / depth_[i];
+    }
+    face_[i] = face;
   });
 }
 
@@ -225,11 +278,17 @@ void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, cons
   const std::size_t n = body_of_node_.size();
   require(x.size() == n && v.size() == n && f.size() == n, "there must be positions, velocities and forces of ", n, " nodes");
   mesh::require_finite(x, "positions");
-  find_inside(x);
+  const bool rays = options.response == PenaltyResponse::ray;
+  find_inside(x, options.self_collision);
   depth_.assign(n, 0.0);
   direction_.assign(n, Point::Zero());
-  from_the_surface(x);
-  from_neighbours(x);
+  fit_trees(x);
+  if (rays) {
+    along_rays(x);
+  } else {
+    from_the_surface(x);
+    from_neighbours(x);
+  }
   known_.clear();
   for (const std::int32_t i : inside_)
     if (depth_[i] > 0) known_.push_back(i);
@@ -243,20 +302,35 @@ void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, cons
     Point relative = v[i];
     for (std::size_t c = 0; c < 4; ++c) relative -= w[c] * at(v, t[c]);
     const Point& r = direction_[i];
-    const double along = relative.dot(r);
-    const double normal = std::max(0.0, options.stiffness * depth_[i] - options.damping * along);
+    double along = relative.dot(r);
     const Point slip = relative - along * r;
+    Point face_weights = Point::Zero();
+    if (rays) {
+      const mesh::Triangle& tri = surfaces_[host(known_[k])].triangles[face_[i]];
+      const Point hit = x[i] + depth_[i] * r;
+      face_weights = collision::closest_point_on_triangle(hit, at(x, tri[0]), at(x, tri[1]), at(x, tri[2])).barycentric;
+      Point there = Point::Zero();
+      for (Index c = 0; c < 3; ++c) there += face_weights[c] * at(v, tri[c]);
+      along = (v[i] - there).dot(r);
+    }
+    const double normal = std::max(0.0, options.stiffness * depth_[i] - options.damping * along);
     const double speed = slip.norm(), most = std::min(options.damping * speed, options.friction * normal);
-    pushes_[k] = {normal * r - (speed > 0 ? most / speed : 0.0) * slip, w};
+    const Point across = -(speed > 0 ? most / speed : 0.0) * slip;
+    pushes_[k] = {normal * r + across, rays ? across : normal * r + across, w, face_weights};
     depths_[k] = depth_[i];
     directions_[k] = r;
   });
   for (Point& p : f) p.setZero();
-  // Serial, since tetrahedra share corners: few nodes are inside of others.
+  // Serial, since elements share corners: few nodes are inside of others. What acts along a ray acts where it hits, the rest at
+  // the node: neither has a torque.
   for (std::size_t k = 0; k < known_.size(); ++k) {
-    f[known_[k]] += pushes_[k].force;
+    const Push& push = pushes_[k];
+    f[known_[k]] += push.force;
     const mesh::Tet& t = tets_[tet_[known_[k]]];
-    for (std::size_t c = 0; c < 4; ++c) f[t[c]] -= pushes_[k].weights[c] * pushes_[k].force;
+    for (std::size_t c = 0; c < 4; ++c) f[t[c]] -= push.weights[c] * push.across;
+    if (!rays) continue;
+    const mesh::Triangle& tri = surfaces_[host(known_[k])].triangles[face_[known_[k]]];
+    for (std::size_t c = 0; c < 3; ++c) f[tri[c]] -= push.face_weights[static_cast<Index>(c)] * (push.force - push.across);
   }
 }
 

@@ -1,7 +1,10 @@
-/// Penalty forces between tetrahedral bodies that overlap, with consistent penetration depths.
+/// Penalty forces between tetrahedral bodies that overlap, or a body and itself, by one of two responses.
 ///
-/// Nodes next to a surface get depth and direction from where their edges pass through it, weighted by inverse squared distances;
-/// those farther inside from their neighbours, front by front.
+/// Consistent depths: nodes next to a surface get depth and direction from where their edges pass through it, weighted by inverse
+/// squared distances; those farther inside from their neighbours, front by front.
+///
+/// Rays: nodes of the surface go back to where they came in, which is where the ray along their own surface's normal, backwards,
+/// first leaves the body around them; where it does not, to the closest point.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, section 3.8; Heidelberger et al., "Consistent penetration depth estimation for
 /// deformable collision response", 2004.
@@ -14,10 +17,14 @@
 
 namespace meniscus::solids {
 
+enum class PenaltyResponse : std::uint8_t { consistent, ray };
+
 struct PenaltyOptions {
   double stiffness = 1;  ///< N/m per node
   double damping = 0;    ///< N s/m
   double friction = 0;
+  PenaltyResponse response = PenaltyResponse::consistent;
+  bool self_collision = false;  ///< Nodes inside of their own body count, too.
 };
 
 /// A body: its nodes are consecutive numbers, its tetrahedra and the triangles of its surface have these.
@@ -45,8 +52,19 @@ class TetPenalty {
   Index size() const { return static_cast<Index>(body_of_node_.size()); }
 
  private:
-  void find_inside(std::span<const mesh::Point> x);
+  struct Surface {
+    std::vector<mesh::Triangle> triangles;
+    std::vector<mesh::Box> boxes;
+    std::optional<mesh::BoxTree> tree;
+  };
+  void find_inside(std::span<const mesh::Point> x, bool self_collision);
+  /// The body around a node that is inside of one.
+  std::size_t host(std::int32_t i) const { return body_of_node_[tets_[tet_[i]][0]]; }
+  void fit_trees(std::span<const mesh::Point> x);
   void from_the_surface(std::span<const mesh::Point> x);
+  static std::pair<double, std::int32_t> first_leaving(const Surface& s, std::span<const mesh::Point> x, std::int32_t i,
+                                                       const mesh::Point& d);
+  void along_rays(std::span<const mesh::Point> x);
   void from_neighbours(std::span<const mesh::Point> x);
   std::span<const std::int32_t> neighbours(std::int32_t i) const {
     const Index k = i;
@@ -58,11 +76,6 @@ class TetPenalty {
   /// The other ends of the edges of each node, ascending.
   std::vector<Index> first_;
   std::vector<std::int32_t> neighbours_;
-  struct Surface {
-    std::vector<mesh::Triangle> triangles;
-    std::vector<mesh::Box> boxes;
-    std::optional<mesh::BoxTree> tree;
-  };
   std::vector<Surface> surfaces_;
   // Scratch memory of a call.
   std::vector<mesh::Box> bodies_;
@@ -72,12 +85,17 @@ class TetPenalty {
   /// Of each node: the tetrahedron of another body around it, or -1; whether its depth is known.
   std::vector<std::int32_t> tet_;
   std::vector<std::uint8_t> state_;
+  /// The triangle of that body's surface that a ray has hit.
+  std::vector<std::int32_t> face_;
   std::vector<double> depth_;
   std::vector<mesh::Point> direction_;
   std::vector<std::int32_t> inside_, waiting_, front_;
+  /// A force at a node, the part of it that acts across, and the weights of corners of the tetrahedron around the node; with
+  /// rays, of the triangle that is hit for the part along the ray.
   struct Push {
-    mesh::Point force;
+    mesh::Point force, across;
     std::array<double, 4> weights;
+    mesh::Point face_weights;
   };
   std::vector<Push> pushes_;
   std::vector<std::int32_t> known_;

@@ -89,12 +89,13 @@ void ReducedRowBody::prepare(std::span<const std::int32_t> vertices, std::span<c
   const Eigen::MatrixXd& l = motion_->mass_factor().matrixLLT();
   blocks_.resize(nodes_.size() * static_cast<std::size_t>(3 * n));
   const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
+  const Eigen::VectorXd& q = motion_->next_coordinates();
   parallel_for(0, static_cast<Index>(vertices.size()), vertices_per_piece_of_body, [&](Index from, Index to) {
     for (Index i = from; i < to; ++i) {
       const Index v = vertices[i];
       RowBlock out(blocks_.data() + v * static_cast<std::size_t>(3 * n), n, 3);
       out.setZero();
-      model.add_rows_along(nodes_[v], 1.0, unit, out.data() + first, n);
+      model.add_rows_along(nodes_[v], 1.0, q, unit, out.data() + first, n);
       if (!model.held()) {
         const Vector3 arm = turn_.transpose() * (places[i] - centre_);
         for (int k = 0; k < 3; ++k) {

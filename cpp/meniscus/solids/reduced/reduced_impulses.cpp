@@ -134,7 +134,7 @@ void ReducedMotion::directions(const ReducedPoint& point, ThreeRows& out) {
   Vector3d x = Vector3d::Zero();
   double whole = 0;
   for (std::size_t k = 0; k < point.nodes.size(); ++k) {
-    model_->add_rows(point.nodes[k], point.weights[k], coupling_);
+    model_->add_rows(point.nodes[k], point.weights[k], q_, coupling_);
     x += point.weights[k] * model_->place(point.nodes[k], q_);
     whole += point.weights[k];
   }

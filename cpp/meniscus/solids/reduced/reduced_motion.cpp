@@ -80,7 +80,7 @@ void ReducedMotion::add_loads(std::span<const std::int32_t> nodes, std::span<con
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Vector3d f = r.transpose() * forces[i];
     coupling_.setZero();
-    model_->add_rows(nodes[i], 1, coupling_);
+    model_->add_rows(nodes[i], 1, q_, coupling_);
     load_.noalias() += coupling_.transpose() * f;
     load_force_ += forces[i];
     load_torque_ += (r * model_->place(nodes[i], q_)).cross(forces[i]);
@@ -127,7 +127,8 @@ ReducedStepInfo ReducedMotion::predict(const ReducedStep& step) {
   start_angular_ = frame_.angular_momentum;
   load_now_ = load_;
   const Vector3d weight = rotation().transpose() * step.gravity;
-  load_now_.noalias() += model_->first_moment().transpose() * weight;
+  model_->first_moment(q_, coupling_);
+  load_now_.noalias() += coupling_.transpose() * weight;
   damping_ = (step.mass_damping + step.stiffness_damping * model_->eigenvalues().array()).matrix();
   if (!model_->held()) {
     frame_.momentum += step.dt * (load_force_ + model_->mass() * Vector3d(step.gravity));

@@ -10,22 +10,17 @@
 /// iteration", 2000 (block Lanczos method on the inverse).
 #pragma once
 
-#include "meniscus/solids/reduced/tet_gradients.hpp"
+#include "meniscus/solids/reduced/held_stiffness.hpp"
 
 namespace meniscus::solids {
-
-struct ReducedBasis {
-  /// (3n, r), kg^-1/2: orthonormal in the inner product of mass, zero at fixed nodes, orthogonal to rigid motions where nothing
-  /// is fixed, ordered by frequency.
-  Eigen::MatrixXd vectors;
-  /// Squares of the angular frequencies (r), 1/s^2: u^T K u.
-  Eigen::VectorXd eigenvalues;
-};
 
 /// The lowest modes. Throws InvalidArgument if there are not as many, and for bodies that can still move rigidly although nodes
 /// are fixed.
 ReducedBasis vibration_modes(std::span<const TetGradient> elements, std::span<const mesh::Point> rest,
                              std::span<const double> masses, std::span<const std::uint8_t> fixed, Index count);
+
+/// The same of a body whose stiffness is there.
+ReducedBasis vibration_modes(HeldStiffness& body, Index count);
 
 /// `size` vectors from `modes` modes and all their derivatives.
 ReducedBasis basis_with_derivatives(std::span<const TetGradient> elements, std::span<const mesh::Point> rest,

@@ -112,6 +112,8 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const mesh::TetMeshData
   return kept;
 }
 
+}  // namespace
+
 void keep_only(mesh::TetMeshData& mesh, const std::vector<bool>& kept) {
   std::size_t count = 0;
   for (std::size_t t = 0; t < mesh.tets.size(); ++t)
@@ -130,8 +132,6 @@ void keep_largest_part(mesh::TetMeshData& mesh) {
   for (std::size_t t = 0; t < part.size(); ++t) kept[t] = part[t] == best;
   keep_only(mesh, kept);
 }
-
-}  // namespace
 
 mesh::TetMeshData mesh_level_set(const LevelSetFunction& given, const Bounds<3>& box, const BccMeshOptions& options) {
   require(options.refinements >= 0 && options.refinements <= 16, "refinements must be in [0, 16], but is ", options.refinements);

@@ -45,4 +45,8 @@ struct BccMeshOptions {
 /// options. An empty solid has an empty mesh.
 mesh::TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
+/// Leaves out tetrahedra, and all parts but the one with the largest volume; vertices stay.
+void keep_only(mesh::TetMeshData& mesh, const std::vector<bool>& kept);
+void keep_largest_part(mesh::TetMeshData& mesh);
+
 }  // namespace meniscus::surface

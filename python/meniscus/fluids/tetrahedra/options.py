@@ -16,7 +16,7 @@ from meniscus._options import CoreOption
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-WaterSampling = Literal["random", "independent", "fixed", "exact", "adaptive"]
+WaterSampling = Literal["random", "independent", "fixed", "quadrature", "exact", "adaptive"]
 """Points that stand for a tetrahedron in transport, or exact overlaps."""
 TetTrace = Literal["per_tet", "per_node"]
 """Whether a tetrahedron is traced with its own velocity, or its corners with theirs."""
@@ -39,10 +39,10 @@ class TetVOFOptions:
 
     Attributes:
         samples: 'random': stratified points, keyed by tetrahedron and step. 'independent': without strata. 'fixed': the same points in
-            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': a third of the
-            random points where a tetrahedron and its neighbours are about as full, within 7.5 %, and exact where they are not, as at the
-            edge of the water; with `planes`, points only where all are full or dry.
-        count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64.
+            every step, or 'quadrature': those of `mesh.tet_quadrature`; slow motion relative to the mesh is then lost. 'exact': overlaps
+            of tetrahedra. 'adaptive': a third of the random points where a tetrahedron and its neighbours are about as full, within 7.5 %,
+            and exact where they are not, as at the edge of the water; with `planes`, points only where all are full or dry.
+        count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64, of quadrature for 1, 4, 8, 14, 24, 35, 46 to 109.
         planes: with exact overlaps, water in a partly filled tetrahedron lies below a plane, which keeps its edge sharp.
         trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.
         conservation: see `Conservation`.

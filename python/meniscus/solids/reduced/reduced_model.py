@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,30 @@ _EXACT = ("st-venant-kirchhoff", "linear")
 """Materials whose forces are polynomials."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cubature:
+    """Choice of the elements whose weighted forces stand for all.
+
+    Attributes:
+        error: relative error of the forces at the training poses that ends the choice.
+        size: most elements; 0 for the sum over all of them, which is exact and slow.
+        poses: (t, r) coordinates that the weights are fitted to; default 40 random ones, within which the body bends by about a tenth of
+            its size.
+
+    Raises:
+        TypeError, ValueError: other values.
+    """
+
+    error: float = 0.01
+    size: int = 200
+    poses: Floats | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        _checks.positive("error", self.error)
+        _checks.integer("size", self.size, at_least=0)
+
+
 class ReducedForces(NamedTuple):
     """Elastic energy and its derivatives at coordinates of a reduced model.
 
@@ -32,6 +57,55 @@ class ReducedForces(NamedTuple):
     energy: float
     gradient: Floats
     stiffness: Floats
+
+
+class ComponentModes(NamedTuple):
+    """Component modes of a body (Craig and Bampton), as `ReducedModel.component_modes` returns them.
+
+    Components are joined by adding their matrices at the coordinates of the nodes that they share.
+
+    Attributes:
+        vectors: (m + 3b, 3n): modes with the interface held, then the static displacements per displacement along x, y, z of its nodes.
+        stiffness, mass: (m + 3b, m + 3b) of these coordinates.
+    """
+
+    vectors: Floats
+    stiffness: Floats
+    mass: Floats
+
+
+class Compliance(NamedTuple):
+    """Static response of nodes of a body to forces on them, as `ReducedModel.compliance` returns it.
+
+    Attributes:
+        nodes: (k,).
+        matrix: (3k, 3k), m/N: displacements u = G f, three rows per node; symmetric.
+
+    Source: James and Pai, "ArtDefo: accurate real time deformable objects", 1999.
+    """
+
+    nodes: Ints
+    matrix: Floats
+
+    def press(
+        self, contacts: npt.ArrayLike, directions: npt.ArrayLike, displacements: npt.ArrayLike, loads: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return displacements (k, 3), m, and forces (k, 3), N, where contacts prescribe displacements along directions.
+
+        Args:
+            contacts: (c,) places in `nodes`; several of one node need independent directions.
+            directions: (c, 3).
+            displacements: (c,) along these, m.
+            loads: (k, 3), N, on the nodes besides; default none.
+
+        Raises:
+            TypeError, ValueError: other arguments, dependent directions.
+        """
+        at = np.ascontiguousarray(contacts, np.int32)
+        n, d = (np.ascontiguousarray(_checks.numbers(*v)) for v in (("directions", directions), ("displacements", displacements)))
+        f = np.zeros(len(self.matrix)) if loads is None else np.ascontiguousarray(_checks.numbers("loads", loads)).reshape(-1)
+        u, forces = _solids.press(self.matrix, at, n.reshape(-1, 3), d, f)
+        return u.reshape(-1, 3), forces.reshape(-1, 3)
 
 
 class ReducedModel(MemoryOwner):
@@ -48,15 +122,17 @@ class ReducedModel(MemoryOwner):
         material: as for `TetElements`. Forces of "st-venant-kirchhoff" and "linear" are exact polynomials of the coordinates; those of
             the others are sums over some weighted elements (cubature).
         fixed: nodes that do not move in the frame of the body, at least three that do not lie on a line; none for a body that flies.
-        cubature_error: relative error of the forces at the training poses that ends the choice of elements.
-        cubature_size: most elements; 0 for the sum over all of them, which is exact and slow.
-        cubature_poses: (t, r) coordinates that the weights are fitted to; default 40 random ones, within which the body bends by
-            about a tenth of its size.
+        interface: nodes at which others act, by loads, joints or contact: the basis holds the `modes` with these at rest and the static
+            response to forces on them (component modes of Craig and Bampton), which is then exact; three more vectors for each.
+        warping: whether linear modes turn parts of the body by large angles (modal warping of Choi and Ko): of each node, its displacement
+            follows the rotation there. For the material "linear" and fixed nodes.
+        cubature: how elements are chosen for materials without exact forces.
 
     Raises:
         TypeError, ValueError: wrong types or values; more modes or vectors than there are; a body of several pieces.
 
-    Source: Müller, Stam, James and Thürey 2008, chapter 7; Barbic and James 2005; An, Kim and James 2008.
+    Source: Müller, Stam, James and Thürey 2008, chapter 7; Barbic and James 2005; An, Kim and James 2008; Craig and Bampton 1968; Choi and
+    Ko 2005.
     """
 
     def __init__(
@@ -71,9 +147,9 @@ class ReducedModel(MemoryOwner):
         density: npt.ArrayLike = 1000.0,
         material: Material = "st-venant-kirchhoff",
         fixed: Sequence[int] | Ints = (),
-        cubature_error: float = 0.01,
-        cubature_size: int = 200,
-        cubature_poses: Floats | None = None,
+        interface: Sequence[int] | Ints = (),
+        warping: bool = False,
+        cubature: Cubature = Cubature(),
     ) -> None:
         mesh = own_mesh(mesh)
         self.tets = of_mesh("mesh", mesh, "tets", 4)
@@ -87,35 +163,40 @@ class ReducedModel(MemoryOwner):
         self.fixed = _nodes("fixed", fixed, len(self.rest_positions))
         self._elements = (self.rest_positions, self.tets, values["youngs_modulus"], values["poissons_ratio"])
         self.masses: Floats = lumped_masses(self.rest_positions, self.tets, values["density"])
-        held = np.zeros(len(self.masses), np.uint8)
-        held[self.fixed] = 1
-        vectors, self.eigenvalues = _solids.reduced_basis(*self._elements, self.masses, held, number, rows)
+        self.interface = _nodes("interface", interface, len(self.rest_positions))
+        if len(self.interface) and rows != number:
+            raise ValueError("a basis with an interface has no modal derivatives: leave size out")
+        if _checks.flag("warping", warping) and (self.material != "linear" or not self.clamped):
+            raise ValueError('warping is for the material "linear" and a body with fixed nodes')
+        self._solid = (*self._elements, self.masses, np.isin(np.arange(len(self.masses)), self.fixed).astype(np.uint8))
+        vectors, self.eigenvalues = _solids.reduced_basis(*self._solid, self.interface, number, rows)
         self.vectors: Floats = vectors
+        self._turns = _solids.node_turns(*self._elements, vectors) if warping else None
         self.cubature_elements: Ints = np.zeros(0, np.int32)
         self.cubature_weights: Floats = np.zeros(0)
         self.cubature_error = 0.0
         self._coefficients: Floats = np.zeros(0)
         if self.material in _EXACT:
             self._coefficients = _solids.cubic_coefficients(*self._elements, self.vectors, self.material != "linear")
-        elif _checks.integer("cubature_size", cubature_size, at_least=0) == 0:
+        elif _checks.one_of_type("cubature", cubature, Cubature).size == 0:
             self.cubature_elements = np.arange(count, dtype=np.int32)
             self.cubature_weights = np.ones(count)
         else:
-            poses = self.sample_poses(40) if cubature_poses is None else np.ascontiguousarray(_checks.numbers("poses", cubature_poses))
+            poses = self.sample_poses(40) if cubature.poses is None else np.ascontiguousarray(_checks.numbers("poses", cubature.poses))
             self.cubature_elements, self.cubature_weights, self.cubature_error = _solids.choose_cubature(
                 *self._elements,
                 self.vectors,
                 MATERIAL("material", self.material),
                 poses,
-                _checks.positive("cubature_error", cubature_error),
-                cubature_size,
+                cubature.error,
+                cubature.size,
                 0,
             )
         self._finish()
 
     def _finish(self) -> None:
         """Make the compiled parts from the arrays."""
-        self._core = _solids.ReducedModel(self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.clamped)
+        self._core = _solids.ReducedModel(self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.clamped, self._turns)
         self._forces = self.make_forces()
         for array in (self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.fixed):
             array.flags.writeable = False
@@ -162,12 +243,34 @@ class ReducedModel(MemoryOwner):
         return result
 
     def displacements(self, coordinates: Floats) -> Floats:
-        """Return the displacements (n, 3) at coordinates (r,) in axes of the frame, m."""
+        """Return the displacements (n, 3) at coordinates (r,) in axes of the frame, m; warped ones of a model with `warping`."""
         q = _checks.numbers("coordinates", coordinates)
         if q.shape != (self.size,):
             raise ValueError(f"coordinates must have shape ({self.size},), not {q.shape}")
+        if self._turns is not None:
+            return np.subtract(self._core.positions(np.ascontiguousarray(q)), self.rest_positions)
         result: Floats = (q @ self.vectors).reshape(-1, 3)
         return result
+
+    def component_modes(self, interface: Sequence[int] | Ints, modes: int) -> ComponentModes:
+        """Return the component modes of the body at rest, with `modes` (0 or more) vibrations of what is not fixed or interface.
+
+        Raises:
+            TypeError, ValueError: other nodes or numbers; a body that can move rigidly while interface and fixed nodes rest.
+
+        Source: Craig and Bampton, "Coupling of substructures for dynamic analyses", 1968.
+        """
+        nodes, number = _nodes("interface", interface, len(self.masses)), _checks.integer("modes", modes, at_least=0)
+        return ComponentModes(*_solids.component_modes(*self._solid, nodes, number))
+
+    def compliance(self, nodes: Sequence[int] | Ints) -> Compliance:
+        """Return the static response of nodes that are not fixed, such as those of the surface, to forces on them; of a held body.
+
+        Raises:
+            TypeError, ValueError: other nodes; a body that flies.
+        """
+        at = _nodes("nodes", nodes, len(self.masses))
+        return Compliance(at, _solids.compliance(*self._solid, at))
 
     def coordinates(self, displacements: Floats) -> Floats:
         """Return the coordinates (r,) whose displacements are nearest to those given (n, 3), by mass."""

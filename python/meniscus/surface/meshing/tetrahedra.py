@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -14,17 +13,14 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
-from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight, repair
+from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh
 from meniscus.mesh.surface_like import SurfaceLike, is_surface
 from meniscus.mesh.topology.watertight import count_of
 from meniscus.mesh.triangle_mesh import triangle_mesh
-from meniscus.surface.levelset import LevelSet
-from meniscus.surface.shapes.constructive import Floats, Shape
+from meniscus.surface.meshing.sources import Source, source_of
+from meniscus.surface.shapes.constructive import Floats
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.sampled import checked_distances
 
-Function = Callable[[Floats], Any]
-Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function | SurfaceLike
 TetSelection = Literal["covering", "centred"]
 Holes = Literal["refuse", "winding-number"]
 _FLOAT64 = np.dtype(np.float64)
@@ -32,16 +28,6 @@ _FLOAT64 = np.dtype(np.float64)
 
 class DeviationWarning(UserWarning):
     """A boundary is farther away from its surface than wanted, or parts are lost, because the lattice is too coarse there."""
-
-
-@dataclass(frozen=True)
-class _LevelSetSource:
-    """Input of the core: a level set function, a box around the solid, and values."""
-
-    core: Any
-    lower: Floats
-    upper: Floats
-    values: Callable[[Floats], Floats]
 
 
 def bcc_mesh(
@@ -107,7 +93,7 @@ def bcc_mesh(
     """
     _checks.choice("keep", keep, TetSelection)
     _checks.choice("holes", holes, Holes)
-    source = _source_of(surface, bounds, refuse_holes=holes == "refuse")
+    source = source_of(surface, bounds, refuse_holes=holes == "refuse")
     depth = math.inf if isinstance(depth, float) and depth == math.inf else _checks.positive("depth", depth)
     _checks.integer("refine", refine, at_least=0, below=32)
     _checks.flag("compress", compress)
@@ -145,7 +131,7 @@ def bcc_mesh(
         )
     whole = bounds is None and depth == math.inf and not largest_part_only
     if sharp_angle is None or not len(mesh.tets):
-        _warn_of_losses(source.core if whole else None, mesh, float(cell_size), refine, compress)
+        warn_of_losses(source.core if whole else None, mesh, float(cell_size), refine, compress)
     return mesh
 
 
@@ -172,7 +158,7 @@ def enclosing_offset(
         raise ValueError(f"margin must not be negative, but is {least}")
     if not len(x):
         return 0.0
-    return max(0.0, float(_source_of(surface, bounds).values(x).max()) + least)
+    return max(0.0, float(source_of(surface, bounds).values(x).max()) + least)
 
 
 def enclosing_mesh(
@@ -220,8 +206,8 @@ def enclosing_mesh(
     _checks.integer("refine", refine, at_least=0, below=32)
     if not depth >= 2 * a:
         raise ValueError(f"depth must be at least two cells, {2 * a}, but is {depth}")
-    skin = _source_of(surface, bounds)
-    extra = None if custom is None else _source_of(custom, bounds)
+    skin = source_of(surface, bounds)
+    extra = None if custom is None else source_of(custom, bounds)
     at_points = skin.values(x) if len(x) else np.empty(0)
     held = np.zeros(len(x), bool) if extra is None or not len(x) else extra.values(x) <= -wanted
     if offset is None:
@@ -305,9 +291,9 @@ def skin_morph(
     return HarmonicMorph(mesh, nodes).displacements(np.ascontiguousarray(given), tolerance=tolerance)
 
 
-def _warn_of_losses(surface: object, mesh: TetMesh, cell_size: float, refine: int, compress: bool) -> None:
+def warn_of_losses(surface: object, mesh: TetMesh, cell_size: float, refine: int | None, compress: bool) -> None:
     """Emit a `DeviationWarning` that says what part of a surface, where there is one, a mesh has lost, and which cells would do."""
-    cell = cell_size / 2**refine
+    cell = cell_size / 2 ** (refine or 0)
     if not isinstance(surface, _surface.MeshDistance):
         if not len(mesh.tets):
             message = f"the mesh is empty: no cell of {cell:g} m fits into the solid; use smaller cells or more refinements"
@@ -326,11 +312,11 @@ def _warn_of_losses(surface: object, mesh: TetMesh, cell_size: float, refine: in
     if thickness == 0:
         message = "the mesh is empty: the surface encloses nothing"
     else:
-        wanted = 0.5 * thickness
+        wanted = 0.5 * thickness if refine is not None else 5.0 * thickness
         more = max(0, math.ceil(math.log2(cell_size / wanted)))
         message = (
             f"{lost}: the solid is {thickness:.3g} m thick there, and cells of {cell:g} m are too large for that; "
-            f"use cells of at most {wanted:.2g} m (refine={more})"
+            f"use cells of at most {wanted:.2g} m" + ("" if refine is None else f" (refine={more})")
         )
     warnings.warn(message, DeviationWarning, stacklevel=3)
 
@@ -342,72 +328,3 @@ def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted
         "wanted: the cells are too large for the details there, or the angles do not allow more; use smaller cells or more refinements"
     )
     warnings.warn(message, DeviationWarning, stacklevel=3)
-
-
-def require_closed(surface: TriangleMesh, wanted: str) -> None:
-    """Raise ValueError if a surface has holes, also where vertices with the same position are one: the sentence begins with `wanted`.
-
-    What is closed but has triangles the wrong way round, copies, or parts that cross each other is no problem: the winding number decides.
-    """
-    report = check_watertight(surface)
-    if report.watertight:
-        return
-    joined = repair(surface, weld=0.0, fill=False)[1].remaining
-    if joined.boundary_edges:
-        report = joined if joined.boundary_edges < report.boundary_edges else report
-        hint = "mesh.repair closes holes, and a MeshDistance goes by the winding number"
-        raise ValueError(f"{wanted}, but has {report.faults()}; {hint}")
-
-
-def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:
-    if is_surface(surface) and not isinstance(surface, MeshDistance):
-        surface = triangle_mesh(surface)
-        if refuse_holes:
-            require_closed(surface, "surface must be watertight")
-        surface = MeshDistance(surface)
-    box: tuple[Floats, Floats] | None = None
-    core: Any
-    values: Callable[[Floats], Any]
-    if isinstance(surface, MeshDistance):
-        x = surface.vertices[np.unique(surface.triangles)]
-        box = (x.min(axis=0), x.max(axis=0))
-        core, values = surface._core, surface.signed_distance
-    elif isinstance(surface, Shape):
-        if surface.dimension != 3:
-            raise ValueError("surface must be 3-D, not 2-D")
-        box = surface.bounds
-        core, values = surface._core, surface.signed_distance
-    elif isinstance(surface, LevelSet):
-        if surface.grid.dimension != 3:
-            raise ValueError("surface must be 3-D, not 2-D")
-        origin = np.array(surface.grid.origin)
-        box = (origin, origin + surface.grid.spacing * np.array(surface.grid.shape))
-        level_set = surface
-        dtype = level_set.dtype
-
-        def sampled(p: Floats) -> Floats:
-            return np.asarray(level_set.sample(p.astype(dtype)), np.float64)
-
-        core, values = sampled, sampled
-    elif callable(surface):
-        function = surface
-
-        def checked(p: Floats) -> Floats:
-            return checked_distances("surface", function(p), len(p))
-
-        core, values = checked, checked
-    else:
-        raise TypeError(f"surface must be a LevelSet, Shape, MeshDistance, surface mesh or function, not {type(surface).__name__}")
-    if bounds is not None:
-        if not isinstance(bounds, (Sequence, np.ndarray)) or len(bounds) != 2:
-            raise TypeError(f"bounds must be the lower and the upper corner of a box, not {bounds!r}")
-        lower = np.array(_checks.vector("bounds", bounds[0], 3))
-        upper = np.array(_checks.vector("bounds", bounds[1], 3))
-        if not (lower < upper).all():
-            raise ValueError(f"bounds must have the lower corner first, not {bounds}")
-        box = (lower, upper)
-    if box is None:
-        raise ValueError("a function needs bounds, the corners of a box around what is to be meshed")
-    if not np.isfinite(box).all():
-        raise ValueError("the surface is not bounded: give bounds")
-    return _LevelSetSource(core, *box, values)

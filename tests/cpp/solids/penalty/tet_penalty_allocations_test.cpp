@@ -25,11 +25,14 @@ TEST_CASE("repeated penalty forces allocate nothing") {
   std::vector<mesh::Point> f(8);
   const int before = num_threads();
   set_num_threads(1);
-  penalty.forces(x, v, {.stiffness = 100}, f);
-  REQUIRE(penalty.nodes().size() == 1);
-  CHECK(penalty.nodes()[0] == 4);
-  const auto counted = testing::new_calls();
-  penalty.forces(x, v, {.stiffness = 100}, f);
-  CHECK(testing::new_calls() == counted);
+  for (const auto response : {solids::PenaltyResponse::consistent, solids::PenaltyResponse::ray}) {
+    const solids::PenaltyOptions options{.stiffness = 100, .response = response, .self_collision = true};
+    penalty.forces(x, v, options, f);
+    REQUIRE(penalty.nodes().size() == 1);
+    CHECK(penalty.nodes()[0] == 4);
+    const auto counted = testing::new_calls();
+    penalty.forces(x, v, options, f);
+    CHECK(testing::new_calls() == counted);
+  }
   set_num_threads(before);
 }

@@ -32,11 +32,13 @@ TEST_CASE("steps, impulses and contacts of a reduced body allocate nothing") {
   }
   const auto elements = solids::tet_gradients(x, tets, {&modulus, 1}, {&ratio, 1});
   const std::vector<double> masses(x.size(), 10.0), ones(tets.size(), 1.0);
-  for (const bool held : {false, true}) {
+  for (const auto& [held, warped] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
     std::vector<std::uint8_t> fixed(x.size(), 0);
     if (held) fixed[0] = fixed[1] = fixed[2] = 1;
     const auto basis = solids::basis_with_derivatives(elements, x, masses, fixed, 3, 6);
-    const auto model = std::make_shared<solids::ReducedModel>(x, masses, basis.vectors, basis.eigenvalues, held);
+    const auto model =
+        std::make_shared<solids::ReducedModel>(x, masses, basis.vectors, basis.eigenvalues, held,
+                                               warped ? solids::node_turns(elements, basis.vectors) : Eigen::MatrixXd());
     const std::shared_ptr<solids::ReducedForces> kinds[] = {
         std::make_shared<solids::CubicForces>(elements, basis.vectors, true),
         std::make_shared<solids::SampledForces>(elements, ones, basis.vectors, solids::Material::neo_hookean)};

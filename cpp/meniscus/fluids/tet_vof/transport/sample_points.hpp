@@ -11,6 +11,8 @@ enum class WaterSampling : std::uint8_t {
   random,
   independent,
   fixed,
+  /// The points of a quadrature rule, with equal weights.
+  quadrature,
   /// Overlaps of tetrahedra instead of points.
   exact,
   /// Exact at the edge of the water, few random points elsewhere.
@@ -33,6 +35,7 @@ inline std::span<const mesh::TetWeights> sample_points(const SampleOptions& opti
                                                        std::array<mesh::TetWeights, most_samples>& out) {
   const Index n = options.count;
   if (options.kind == WaterSampling::fixed) return mesh::fixed_samples(options.count);
+  if (options.kind == WaterSampling::quadrature) return mesh::quadrature_samples(options.count);
   const auto kind = options.kind == WaterSampling::independent ? mesh::TetSampling::independent : mesh::TetSampling::stratified;
   const std::span<mesh::TetWeights> used(out.data(), n);
   mesh::random_samples(kind, options.seed + (stream << 62), static_cast<std::uint64_t>(tet), options.step, used);
