@@ -172,6 +172,11 @@ void GroupHierarchy::join_rows(Level& fine, Level& coarse) {
     });
   }
   fine.inner_start.data()[groups] = inner;
+  coarse.mirror = memory_.take<std::int32_t>(entries);
+  for (Index a = 0; a < groups; ++a)
+    for (Index e = coarse.rows.first(a); e < coarse.rows.end(a); ++e)
+      for (Index other = coarse.rows.first(coarse.rows.columns()[e]); other < coarse.rows.end(coarse.rows.columns()[e]); ++other)
+        if (coarse.rows.columns()[other] == a) coarse.mirror.data()[e] = static_cast<std::int32_t>(other);
 }
 
 }  // namespace meniscus::solids

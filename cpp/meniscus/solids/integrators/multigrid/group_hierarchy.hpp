@@ -19,6 +19,8 @@ class GroupHierarchy {
     SweepRows rows;
     /// Nodes of the finest level behind each pair of coupled nodes.
     Workspace::Lease<std::int32_t> bond;
+    /// Of levels of groups: the entry with row and column exchanged.
+    Workspace::Lease<std::int32_t> mirror;
     // How it becomes the next level: the group of each node, -1 for none; the nodes of each group; the parts of each entry of the
     // next level; and those within each group.
     Workspace::Lease<std::int32_t> label, member;

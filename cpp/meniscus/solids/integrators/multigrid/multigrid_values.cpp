@@ -42,22 +42,46 @@ MENISCUS_INLINE void add(const Eigen::Matrix<double, 6, 6>& m, WideSum& sum) {
   for (int c = 0; c < 6; ++c) sum[c] += joined(m.block<3, 1>(0, c), m.block<3, 1>(3, c));
 }
 
-/// Subtracts what a spring between free nodes at offsets ri and rj contributes:
+/// Sums of what springs between free nodes at offsets ri and rj contribute to the block of their groups, without the sign:
 /// (w, ri x w) (w, rj x w)^T + across (I, -[ri])^T (I, -[rj]).
-MENISCUS_INLINE void take_spring(const Single& spring, const mesh::Point& ri, const mesh::Point& rj, WideSum& sum) {
-  const double x = spring[0], y = spring[1], z = spring[2], c = -double{spring[3]};
-  const double ti[3] = {ri[1] * z - ri[2] * y, ri[2] * x - ri[0] * z, ri[0] * y - ri[1] * x};
-  const double tj[3] = {rj[1] * z - rj[2] * y, rj[2] * x - rj[0] * z, rj[0] * y - rj[1] * x};
-  const numerics::Pack own = {-x, -y, -z, -ti[0], -ti[1], -ti[2], 0.0, 0.0};
-  const double u[3] = {c * ri[0], c * ri[1], c * ri[2]}, v[3] = {c * rj[0], c * rj[1], c * rj[2]};
-  const double dot = ri[0] * v[0] + ri[1] * v[1] + ri[2] * v[2];
-  sum[0] += own * x + numerics::Pack{c, 0, 0, 0, u[2], -u[1], 0, 0};
-  sum[1] += own * y + numerics::Pack{0, c, 0, -u[2], 0, u[0], 0, 0};
-  sum[2] += own * z + numerics::Pack{0, 0, c, u[1], -u[0], 0, 0, 0};
-  sum[3] += own * tj[0] + numerics::Pack{0, -v[2], v[1], dot - v[0] * ri[0], -v[1] * ri[0], -v[2] * ri[0], 0, 0};
-  sum[4] += own * tj[1] + numerics::Pack{v[2], 0, -v[0], -v[0] * ri[1], dot - v[1] * ri[1], -v[2] * ri[1], 0, 0};
-  sum[5] += own * tj[2] + numerics::Pack{-v[1], v[0], 0, -v[0] * ri[2], -v[1] * ri[2], dot - v[2] * ri[2], 0, 0};
-}
+struct SpringSum {
+  WideSum along{};
+  double across = 0, first[3] = {0, 0, 0}, second[3] = {0, 0, 0}, both[3][3] = {};
+
+  MENISCUS_INLINE void add(const Single& spring, const Single& at, const Single& other) {
+    const double w[3] = {spring[0], spring[1], spring[2]}, c = spring[3];
+    const double ri[3] = {at[0], at[1], at[2]}, rj[3] = {other[0], other[1], other[2]};
+    const double tj[3] = {rj[1] * w[2] - rj[2] * w[1], rj[2] * w[0] - rj[0] * w[2], rj[0] * w[1] - rj[1] * w[0]};
+    const numerics::Pack own = {
+        w[0], w[1], w[2], ri[1] * w[2] - ri[2] * w[1], ri[2] * w[0] - ri[0] * w[2], ri[0] * w[1] - ri[1] * w[0], 0.0, 0.0};
+    for (int k = 0; k < 3; ++k) {
+      along[k] += own * w[k];
+      along[k + 3] += own * tj[k];
+    }
+    if (c == 0) return;
+    across += c;
+    for (int k = 0; k < 3; ++k) {
+      first[k] += c * ri[k];
+      second[k] += c * rj[k];
+      for (int m = 0; m < 3; ++m) both[k][m] += c * ri[k] * rj[m];
+    }
+  }
+
+  MENISCUS_INLINE void take_from(WideSum& sum) const {
+    const double (&u)[3] = first, (&v)[3] = second, (&b)[3][3] = both, dot = b[0][0] + b[1][1] + b[2][2];
+    const double part[6][6] = {{across, 0, 0, 0, u[2], -u[1]},
+                               {0, across, 0, -u[2], 0, u[0]},
+                               {0, 0, across, u[1], -u[0], 0},
+                               {0, -v[2], v[1], dot - b[0][0], -b[0][1], -b[0][2]},
+                               {v[2], 0, -v[0], -b[1][0], dot - b[1][1], -b[1][2]},
+                               {-v[1], v[0], 0, -b[2][0], -b[2][1], dot - b[2][2]}};
+    for (int c = 0; c < 6; ++c) {
+      numerics::Pack column = along[c];
+      for (int r = 0; r < 6; ++r) column[r] += part[c][r];
+      sum[c] -= column;
+    }
+  }
+};
 
 }  // namespace
 
@@ -148,20 +172,34 @@ void VelocityMultigrid::prepare_finest(double damping, double stiffness) {
       }
     }
     rest_.data()[i] = sum;
+    // Upper triangle.
+    double across = 0, xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0;
     for (Index k = rows.first(i); k < rows.end(i); ++k) {
       Single s;
       std::memcpy(&s, coupling_.data() + rows.sources()[k], sizeof(s));
-      const mesh::Point w = exact(s);
-      if (!std::isfinite(w.squaredNorm() + double{s[3]})) s = Single{};
+      const double x = s[0], y = s[1], z = s[2], c = s[3];
+      if (!std::isfinite(x * x + y * y + z * z + c)) {
+        spring_.data()[k] = Single{};
+        continue;
+      }
       spring_.data()[k] = s;
-      sum += matrix_of(s);
+      across += c;
+      xx += x * x;
+      xy += x * y;
+      xz += x * z;
+      yy += y * y;
+      yz += y * z;
+      zz += z * z;
     }
+    Block3 springs;
+    springs << xx + across, xy, xz, xy, yy + across, yz, xz, yz, zz + across;
+    sum += springs;
     diagonal[i] = sum;
     const std::int32_t at = held_.data()[i];
     if (at == immovable)
       inverse_.data()[i] = Block{};
     else
-      inverse_.data()[i] = rounded(inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[at]));
+      inverse_.data()[i] = rounded(at == unheld ? inverse_of(sum) : inverse_within(sum, held.projections()[at]));
   });
 }
 
@@ -182,22 +220,27 @@ void VelocityMultigrid::add_up_springs() {
     const Motion m = rigid_motion(exact(offset[i]));
     return held_at[i] == unheld ? m : Motion(projection(i) * m);
   };
-  const auto add_parts = [&](const GroupHierarchy::Part* begin, const GroupHierarchy::Part* end, WideSum& sum) {
-    for (; begin != end; ++begin) {
-      const auto [i, k] = *begin;
+  // Of those within a group, each spring once.
+  const auto add_parts = [&](Index begin, Index end, const GroupHierarchy::Part* parts, bool once, WideSum& sum) {
+    SpringSum springs;
+    for (Index p = begin; p < end; ++p) {
+      const auto [i, k] = parts[p];
       const std::int32_t j = column[k];
+      if (once && j < i) continue;
       if (held_at[i] == unheld && held_at[j] == unheld)
-        take_spring(spring[k], exact(offset[i]), exact(offset[j]), sum);
+        springs.add(spring[k], offset[i], offset[j]);
       else
         add(-(motion_of(i).transpose() * matrix_of(spring[k]) * motion_of(j)), sum);
     }
+    springs.take_from(sum);
   };
   parallel_for(0, rows.size(), 64, [&](Index begin, Index end) {
     simd_dispatch([&] {
       for (Index a = begin; a < end; ++a) {
         for (Index e = rows.first(a); e < rows.end(a); ++e) {
+          if (rows.columns()[e] < a) continue;
           WideSum sum{};
-          add_parts(fine.part.data() + fine.part_start.data()[e], fine.part.data() + fine.part_start.data()[e + 1], sum);
+          add_parts(fine.part_start.data()[e], fine.part_start.data()[e + 1], fine.part.data(), false, sum);
           for (int c = 0; c < 6; ++c) coarse.block.data()[e][c] = rounded(sum[c]);
         }
         WideSum sum{};
@@ -213,13 +256,19 @@ void VelocityMultigrid::add_up_springs() {
           }
           const Motion own = motion_of(i);
           add(own.transpose() * diagonal * own, sum);
-          common += own.transpose() * rest_.data()[i] * own.leftCols<3>();
+          if (held_at[i] == unheld)
+            common += own.transpose() * rest_.data()[i];
+          else
+            common += own.transpose() * rest_.data()[i] * own.leftCols<3>();
           // Springs between free nodes leave common velocities alone.
           for (Index k = fine.rows.first(i); k < fine.rows.end(i); ++k)
             if (const std::int32_t j = column[k]; held_at[i] != unheld || held_at[j] != unheld)
               common += own.transpose() * matrix_of(spring[k]) * (own.leftCols<3>() - motion_of(j).leftCols<3>());
         }
-        add_parts(fine.inner.data() + fine.inner_start.data()[a], fine.inner.data() + fine.inner_start.data()[a + 1], sum);
+        WideSum inner{};
+        add_parts(fine.inner_start.data()[a], fine.inner_start.data()[a + 1], fine.inner.data(), true, inner);
+        // The diagonal is made symmetric in the end.
+        for (int c = 0; c < 6; ++c) sum[c] += 2.0 * inner[c];
         coarse.diagonal.data()[a] = sum;
         for (int c = 0; c < 3; ++c) coarse.common.data()[a][c] = joined(common.block<3, 1>(0, c), common.block<3, 1>(3, c));
       }
@@ -252,6 +301,7 @@ void VelocityMultigrid::add_up_groups(std::size_t l) {
   parallel_for(0, rows.size(), 16, [&](Index begin, Index end) {
     for (Index a = begin; a < end; ++a) {
       for (Index e = rows.first(a); e < rows.end(a); ++e) {
+        if (rows.columns()[e] < a) continue;
         WideSum sum{};
         for (Index p = fine.part_start.data()[e]; p < fine.part_start.data()[e + 1]; ++p) add(part(fine.part.data()[p]), sum);
         for (int c = 0; c < 6; ++c) coarse.block.data()[e][c] = rounded(sum[c]);
@@ -273,11 +323,19 @@ void VelocityMultigrid::add_up_groups(std::size_t l) {
   });
 }
 
-/// Makes up in the diagonal for what rounding takes from the blocks beside it: the sum of a row, the mass, is far smaller than
-/// its entries. Then inverts it.
+/// Transposes the blocks that come first in the order of groups into those that come second. Makes up in the diagonal for what
+/// rounding takes from the blocks beside it: the sum of a row, the mass, is far smaller than its entries. Then inverts it.
 void VelocityMultigrid::finish(std::size_t l) {
   const SweepRows& rows = groups_->level(l).rows;
+  const std::int32_t* const mirror = groups_->level(l).mirror.data();
   Level& level = levels_[l];
+  nodes::each(rows.size(), [&](std::size_t node) {
+    const auto a = static_cast<Index>(node);
+    for (Index e = rows.first(a); e < rows.end(a); ++e)
+      if (rows.columns()[e] < a)
+        for (int c = 0; c < 6; ++c)
+          for (int r = 0; r < 6; ++r) level.block.data()[e][c][r] = level.block.data()[mirror[e]][r][c];
+  });
   nodes::each(rows.size(), [&](std::size_t node) {
     const auto a = static_cast<Index>(node);
     WideSum& d = level.diagonal.data()[a];

@@ -81,6 +81,19 @@ inline Block3 inverse_within(const Block3& a, const Block3& p) {
   return p * (0.5 * (inverse + inverse.transpose())) * p;
 }
 
+/// The same without a projection, by cofactors where these tell that the block is definite.
+inline Block3 inverse_of(const Block3& a) {
+  const double xx = a(1, 1) * a(2, 2) - a(1, 2) * a(1, 2), xy = a(0, 2) * a(1, 2) - a(0, 1) * a(2, 2);
+  const double xz = a(0, 1) * a(1, 2) - a(0, 2) * a(1, 1), yy = a(0, 0) * a(2, 2) - a(0, 2) * a(0, 2);
+  const double yz = a(0, 1) * a(0, 2) - a(0, 0) * a(1, 2), zz = a(0, 0) * a(1, 1) - a(0, 1) * a(0, 1);
+  const double size = a(0, 0) * a(1, 1) * a(2, 2), whole = a(0, 0) * xx + a(0, 1) * xy + a(0, 2) * xz;
+  // Cofactors have lost digits where the determinant is far smaller than the product of the diagonal.
+  if (!(a(0, 0) > 0 && zz > 0 && whole > 1e-9 * size) || !std::isfinite(size)) return inverse_within(a, Block3::Identity());
+  Block3 inverse;
+  inverse << xx, xy, xz, xy, yy, yz, xz, yz, zz;
+  return inverse / whole;
+}
+
 /// The inverse of a symmetric block without the coordinates in which it has next to nothing beside those before them, such as
 /// the turn of two nodes about the line between them: these stay at rest. Positive semidefinite whatever the block is.
 MENISCUS_INLINE WideBlock inverse_of(const WideSum& a) {
