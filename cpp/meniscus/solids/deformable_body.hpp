@@ -20,6 +20,8 @@ struct BodyEnergy {
   double total() const { return kinetic + elastic + gravity; }
 };
 
+class GroupHierarchy;
+
 /// State of a body, its forces and constraints. Arrays never move, so views of them stay valid. A node of infinite mass keeps its
 /// velocity, whatever acts on it; energies and momenta do not include it.
 class DeformableBody {
@@ -86,6 +88,9 @@ class DeformableBody {
   /// Bytes of the state; without the forces.
   std::size_t nbytes() const;
 
+  /// What `GroupHierarchy::of` keeps from step to step.
+  std::shared_ptr<const GroupHierarchy>& kept_groups() { return kept_groups_; }
+
  private:
   static Points points(Block<double>& b) {
     return {reinterpret_cast<mesh::Point*>(b.data()), static_cast<std::size_t>(b.size() / 3)};
@@ -100,6 +105,7 @@ class DeformableBody {
   mesh::Point gravity_ = mesh::Point::Zero();
   std::vector<std::shared_ptr<Force>> forces_;
   Constraints constraints_;
+  std::shared_ptr<const GroupHierarchy> kept_groups_;
 };
 
 }  // namespace meniscus::solids

@@ -184,6 +184,7 @@ bool BodyStep::has_forces() const {
 
 void BodyStep::linearise(ConstPoints x, Tangent tangent) const {
   each_force([&](Force& force, const BodyInStep& b) { force.linearise(b.of(x), tangent); });
+  linearised_at_ = x;
 }
 
 void BodyStep::accelerations(ConstPoints x, ConstPoints v, Points a) const {

@@ -93,6 +93,8 @@ class BodyStep {
   }
   bool has_forces() const;
   void linearise(ConstPoints x, Tangent tangent) const;
+  /// The positions of the last linearisation of all forces, while its caller has them; those at the start before.
+  ConstPoints linearised_at() const { return linearised_at_.empty() ? positions_ : linearised_at_; }
 
   /// a = gravity + (forces at x and v) / mass for free nodes and directions, 0 elsewhere.
   void accelerations(ConstPoints x, ConstPoints v, Points a) const;
@@ -121,6 +123,7 @@ class BodyStep {
   Workspace::Lease<mesh::Point> gravity_memory_;
   ScratchPoints position_memory_, velocity_memory_;
   ConstPoints positions_, velocities_;
+  mutable ConstPoints linearised_at_;
   mesh::Point gravity_;
   HeldNodes held_;
   Workspace::Lease<double> drags_;

@@ -61,40 +61,56 @@ void SweepRows::order(Workspace& workspace) {
   });
 }
 
-Index SweepRows::aggregate(std::span<std::int32_t> label) const {
-  constexpr std::int32_t open = -2;
+Index SweepRows::group(Workspace& workspace, const std::int32_t* bond, std::int32_t* label) const {
   const std::int32_t* const column = column_.data();
-  std::fill(label.begin(), label.end(), open);
-  std::int32_t found = 0;
-  // Nodes none of whose neighbours has a group gather theirs.
-  for (Index i = 0; i < size_; ++i) {
-    const Index at = i;
-    if (first(i) == end(i)) {
-      label[at] = -1;
-      continue;
+  // What is paired: nodes at first, then pairs of them, then pairs of these; each with its members, and the pair that it gets
+  // into.
+  const auto start_memory = workspace.take<Index>(size_ + 2);
+  const auto member_memory = workspace.take<std::int32_t>(size_), pair_memory = workspace.take<std::int32_t>(size_),
+             bonds_memory = workspace.take<std::int32_t>(size_);
+  Index* const start = start_memory.data();
+  std::int32_t *const member = member_memory.data(), *const pair = pair_memory.data(), *const bonds = bonds_memory.data();
+  std::int32_t count = 0;
+  for (Index i = 0; i < size_; ++i) label[i] = first(i) == end(i) ? -1 : count++;
+  for (int round = 0; round < 3; ++round) {
+    std::fill_n(start, count + 2, 0);
+    for (Index i = 0; i < size_; ++i)
+      if (label[i] >= 0) ++start[label[i] + 2];
+    for (std::int32_t a = 0; a < count; ++a) start[a + 2] += start[a + 1];
+    for (Index i = 0; i < size_; ++i)
+      if (label[i] >= 0) member[start[label[i] + 1]++] = static_cast<std::int32_t>(i);
+    std::fill_n(pair, count, -1);
+    std::fill_n(bonds, count, 0);
+    std::int32_t pairs = 0;
+    for (std::int32_t a = 0; a < count; ++a) {
+      if (pair[a] >= 0) continue;
+      const auto each_partner = [&](auto&& visit) {
+        for (Index m = start[a]; m < start[a + 1]; ++m)
+          for (Index k = first(member[m]); k < end(member[m]); ++k)
+            if (const std::int32_t b = label[column[k]]; b != a) visit(b, bond[k]);
+      };
+      each_partner([&](std::int32_t b, std::int32_t n) { bonds[b] += n; });
+      std::int32_t free = -1, any = -1;
+      const auto better = [&](std::int32_t b, std::int32_t than) {
+        return than < 0 || bonds[b] > bonds[than] || (bonds[b] == bonds[than] && b < than);
+      };
+      each_partner([&](std::int32_t b, std::int32_t) {
+        if (better(b, any)) any = b;
+        if (pair[b] < 0 && better(b, free)) free = b;
+      });
+      each_partner([&](std::int32_t b, std::int32_t) { bonds[b] = 0; });
+      if (free < 0 && any >= 0) {
+        pair[a] = pair[any];
+        continue;
+      }
+      pair[a] = pairs++;
+      if (free >= 0) pair[free] = pair[a];
     }
-    if (label[at] != open) continue;
-    bool alone = true;
-    for (Index k = first(i); k < end(i) && alone; ++k) alone = label[column[k]] == open;
-    if (!alone) continue;
-    label[at] = found;
-    for (Index k = first(i); k < end(i); ++k) label[column[k]] = found;
-    ++found;
+    for (Index i = 0; i < size_; ++i)
+      if (label[i] >= 0) label[i] = pair[label[i]];
+    count = pairs;
   }
-  // What is left has neighbours in groups of the first pass, and joins the lowest of these; marked until all have joined.
-  for (Index i = 0; i < size_; ++i) {
-    const Index at = i;
-    if (label[at] != open) continue;
-    std::int32_t lowest = found;
-    for (Index k = first(i); k < end(i); ++k) {
-      const std::int32_t l = label[column[k]];
-      if (l >= 0 && l < lowest) lowest = l;
-    }
-    label[at] = -3 - lowest;
-  }
-  for (std::int32_t& l : label)
-    if (l <= -3) l = -3 - l;
-  return found;
+  return count;
 }
 
 }  // namespace meniscus::solids

@@ -5,6 +5,7 @@
 /// one fixed order, on any number of threads.
 #pragma once
 
+#include "meniscus/core/simd.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/solids/node_fields.hpp"
 
@@ -52,9 +53,10 @@ class SweepRows {
       });
   }
 
-  /// Numbers groups of neighbours, each of which becomes one node of the next coarser level; nodes without partners get -1.
-  /// Returns their number. Serial.
-  Index aggregate(std::span<std::int32_t> label) const;
+  /// Numbers groups of some eight neighbours: pairs of pairs of pairs, in ascending order each with the free one that it has most
+  /// bonds with; where none is free, it joins others. Nodes without partners get -1. `bond` is the number of bonds of each entry.
+  /// Returns the number of groups. Serial.
+  Index group(Workspace& workspace, const std::int32_t* bond, std::int32_t* label) const;
 
  private:
   template <class F>
@@ -63,7 +65,7 @@ class SweepRows {
     parallel_for(colour_start_.data()[colour], colour_start_.data()[colour + 1], 1, [&](Index begin, Index end) {
       for (Index k = begin; k < end; ++k) {
         const Index first = piece_ * pieces[k];
-        f(first, std::min(first + piece_, size_));
+        simd_dispatch([&] { f(first, std::min(first + piece_, size_)); });
       }
     });
   }
