@@ -168,6 +168,15 @@ def test_fixed_points_have_a_dead_band(count: int, edges: float, least: float, m
     assert least <= drift("fixed", count, edges, 8) <= most
 
 
+@pytest.mark.parametrize(
+    ("count", "edges", "least", "most"), [(14, 0.02, 0, 0), (14, 0.5, 0.9, 1.1), (35, 0.005, 0, 0), (35, 0.5, 0.9, 1.1)]
+)
+def test_points_of_quadrature_have_one_too(count: int, edges: float, least: float, most: float) -> None:
+    """A shorter one: those of 35 lie closer to the faces than those of the lattice, and move water by 0.02 of an edge already."""
+    assert least <= drift("quadrature", count, edges, 8) <= most
+    assert drift("quadrature", 35, 0.02, 8) > 0 == drift("fixed", 35, 0.02, 8)
+
+
 # --- shared volumes ------------------------------------------------------------------------------------------------------------------
 
 
