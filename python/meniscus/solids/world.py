@@ -25,7 +25,7 @@ from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.soft_ends import SoftLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, contacts_of
 from meniscus.solids.contact.stage_arrays import StageArrays
-from meniscus.solids.options import step_options, world_step
+from meniscus.solids.options import FrictionOptions, step_options, world_step
 from meniscus.solids.positions_world.positions_world import PositionsWorld
 from meniscus.solids.rigid.rigid_options import RigidOptions
 
@@ -36,6 +36,8 @@ Rest = Literal["held", "literal"]
 OnPinch = Literal["error", "release"]
 """What happens to contacts that nothing resolves."""
 
+# How often a velocity solve is taken once more at most.
+_SOLVES = 8
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 
@@ -82,15 +84,16 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         sweeps: how often repulsion goes over all pairs of surfaces and then over the contacts of nodes with solids in a stage, so that
             what is pressed onto nodes on solids goes into these. None: twice, or once for `rest` "literal". Stacks that should not sink
             into their thickness take about three for each layer.
-        friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
-            of the same step or the next one, begins with what this one has found.
+        friction_solves: how often a velocity solve is taken once more at most, until nodes on solids stick and slip as friction says. None:
+            8 times, or 0 for `rest` "literal". What one solve has found, the next begins with, so that few are taken once more.
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
             again.
         rigid: options of contact between rigid bodies.
         history: False, for comparison: repulsion takes the sides of surfaces from where they are now, not from the start of the loop.
-        **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
-            `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
+        **options: `friction`: `FrictionOptions`; `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`,
+            `safeguard`, `raise_on_failure` as in `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of
+            stability; no step is taken once more.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -117,7 +120,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
         sweeps: int | None = None,
-        friction_solves: int = 0,
+        friction_solves: int | None = None,
         cut: bool = True,
         loop: OuterLoop = "fixed",
         history: bool = True,
@@ -136,6 +139,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             _checks.flag("cut", cut),
             _checks.flag("history", history),
         )
+        friction = _checks.one_of_type("friction", options.pop("friction", FrictionOptions()), FrictionOptions)
         refused = set(options) - {
             *("elasticity", "finish", "tangent", "tolerance", "max_iterations"),
             *("preconditioner", "safeguard", "raise_on_failure"),
@@ -144,7 +148,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
         if self._response == "barrier":
             others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
-            if options or others != ("path", "error", "held", None, 0, True, "fixed", True):
+            if options or others != ("path", "error", "held", None, None, True, "fixed", True):
                 raise ValueError('with response="barrier", `gravity` is the only other option')
             self.stages, self.steps_per_loop = BARRIER_STAGES, 1
             self._make_barrier(BarrierOptions() if barrier is None else barrier)
@@ -158,7 +162,8 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
         held = self._rest == "held" and self._solid_response == "path"
-        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0), _FIRST[self._elasticity])
+        again = (_SOLVES if held else 0) if friction_solves is None else _checks.integer("friction_solves", friction_solves, 0)
+        self._make_rest(held, again, friction, _FIRST[self._elasticity])
         self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         self._make_rigid(rigid)
         self._make_interaction()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
+from meniscus.solids.options import FrictionOptions
 
 # How often a prediction is taken once more in a step.
 _MOST = 3
@@ -38,12 +40,12 @@ class RestingContacts(ContactLoop):
     _solves: list[SolveInfo]
     running_report: WorldInfo
 
-    def _make_rest(self, holds: bool, friction_solves: int, elastic_part: float) -> None:
+    def _make_rest(self, holds: bool, friction_solves: int, friction: FrictionOptions, elastic_part: float) -> None:
         self._holds_rest = holds
         self._elastic_part = elastic_part
         self._may_settle = False
         self._friction_solves = friction_solves
-        self._friction_rules = _solids.FrictionRules()
+        self._friction_rules = _solids.FrictionRules(**asdict(friction))
         # Contacts with solids: those of the first solve, and those of the second.
         self._predicted = self._rows = _solids.NodeRows()
         self.resting_keys = self.declare("resting_keys", np.empty((0, 3), np.int32), resizable=True)
