@@ -78,7 +78,9 @@ py::tuple reported(solids::RowSolveReport& report) {
 }
 
 void bind_types(py::module_& m) {
-  py::class_<FrictionRules>(m, "FrictionRules").def(py::init<>());
+  py::class_<FrictionRules>(m, "FrictionRules")
+      .def(py::init<double, double, double, double, double, double>(), py::arg("few"), py::arg("tolerance"), py::arg("slack"),
+           py::arg("response"), py::arg("least_speed"), py::arg("carries"));
   py::class_<NodeGroups>(m, "NodeGroups")
       .def(py::init([](const py::array& numbers, const py::array& inverse_masses, const py::array& in_tetrahedra) {
              const auto of = indices_of(numbers, "numbers");

@@ -31,7 +31,16 @@ from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget
 from meniscus.solids.interaction.pull import PullReport
 from meniscus.solids.interaction.recorder import Recorder, replay
 from meniscus.solids.interaction.sanity import Sanity
-from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
+from meniscus.solids.options import (
+    FrictionOptions,
+    ImplicitElasticity,
+    Integrator,
+    NewmarkFinish,
+    NewtonInfo,
+    StepInfo,
+    TimeStepLimits,
+    VerletForm,
+)
 from meniscus.solids.penalty.tet_penalty import PenaltyForces, TetPenalty
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_constraints import (
@@ -111,6 +120,7 @@ __all__ = [
     "ForceField",
     "FrameInfo",
     "FrictionLaw",
+    "FrictionOptions",
     "FunctionField",
     "Grip",
     "Handle",

@@ -29,6 +29,37 @@ PRECONDITIONER = CoreOption(Preconditioner, _solids.Preconditioner)
 VERLET_FORM = CoreOption(VerletForm, _solids.VerletForm)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FrictionOptions:
+    """How velocity solves of a `World` look for the friction of nodes on solids. What they find is Coulomb's law, whatever these are.
+
+    Attributes:
+        few: part of the contacts that may break the law after the last solve of a stage.
+        tolerance: relative error of friction of a node that slips, above which it breaks the law.
+        slack: relative force beyond the cone with which a node still sticks, so that what slips ever more slowly comes to rest.
+        response: stiffness of a node that lets go, relative to that of a rigid body of what hangs together with it: a guess of its speed.
+        least_speed: speed of a slipping node in the next step, relative to that in this one, at least. Speeds go on as they have changed.
+        carries: mass of what hangs together, relative to that of its nodes on a solid, above which it stands on these.
+
+    Raises:
+        ValueError: a number that is not positive.
+
+    Source: own, see `cpp/meniscus/solids/contact/row_friction.hpp`.
+    """
+
+    few: float = 0.02
+    tolerance: float = 0.05
+    slack: float = 0.01
+    response: float = 10.0
+    least_speed: float = 1 / 3
+    carries: float = 1.5
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name, value in vars(self).items():
+            _checks.positive(name, value)
+
+
 @dataclass(frozen=True)
 class NewtonInfo:
     """Report of Newton's method.

@@ -25,7 +25,7 @@ from meniscus.solids.contact.solid_contacts import SolidResponse
 from meniscus.solids.contact.world_setup import WorldSetup
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
-from meniscus.solids.options import world_step
+from meniscus.solids.options import FrictionOptions, world_step
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import JointKind, RigidOptions
@@ -90,15 +90,16 @@ class World(InteractiveWorld):
         sweeps: how often repulsion goes over all pairs of surfaces and then over the contacts of nodes with solids in a stage, so that
             what is pressed onto nodes on solids goes into these. None: twice, or once for `rest` "literal". Stacks that should not sink
             into their thickness take about three for each layer.
-        friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
-            of the same step or the next one, begins with what this one has found.
+        friction_solves: how often a velocity solve is taken once more at most, until nodes on solids stick and slip as friction says. None:
+            8 times, or 0 for `rest` "literal". What one solve has found, the next begins with, so that few are taken once more.
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
             again.
         rigid: options of contact between rigid bodies.
         history: False, for comparison: repulsion takes the sides of surfaces from where they are now, not from the start of the loop.
-        **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
-            `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
+        **options: `friction`: `FrictionOptions`; `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`,
+            `safeguard`, `raise_on_failure` as in `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of
+            stability; no step is taken once more.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -119,7 +120,7 @@ class World(InteractiveWorld):
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
         sweeps: int | None = None,
-        friction_solves: int = 0,
+        friction_solves: int | None = None,
         cut: bool = True,
         loop: OuterLoop = "fixed",
         history: bool = True,
@@ -128,11 +129,12 @@ class World(InteractiveWorld):
     ) -> None:
         barrier = response if isinstance(response, BarrierOptions) else None
         kind = "barrier" if barrier is not None else _checks.choice("response", response, Response)
+        friction = _checks.one_of_type("friction", options.pop("friction", FrictionOptions()), FrictionOptions)
         refused = set(options) - _STEP_OPTIONS
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
         others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
-        if kind == "barrier" and (options or others != ("path", "error", "held", None, 0, True, "fixed", True)):
+        if kind == "barrier" and (options or others != ("path", "error", "held", None, None, True, "fixed", True)):
             raise ValueError('with response="barrier", `gravity` is the only other option')
         rewinds = _checks.choice("loop", loop, OuterLoop) == "rewind"
         steps: StepsPerLoop = steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1)
@@ -158,7 +160,8 @@ class World(InteractiveWorld):
                 solid_response=_checks.choice("solid_response", solid_response, SolidResponse),  # type: ignore[arg-type]
                 rest=held,
                 sweeps=sweeps_of_rest if sweeps is None else _checks.integer("sweeps", sweeps, 1),
-                friction_solves=_checks.integer("friction_solves", friction_solves, 0),
+                friction_solves=None if friction_solves is None else _checks.integer("friction_solves", friction_solves, 0),
+                friction=friction,
                 step=options,
             )
             self.solver = ImpulseSolver(self.setup, self.loop, chosen)

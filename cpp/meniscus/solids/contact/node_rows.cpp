@@ -69,7 +69,6 @@ void NodeRows::complete() {
   next = following = holds;
   speed.assign(size(), 0.0);
   pulled.assign(size(), 0);
-  returns.assign(size(), 0);
   impulses.assign(size(), mesh::Point::Zero());
 }
 

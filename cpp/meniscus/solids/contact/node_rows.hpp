@@ -53,8 +53,6 @@ struct NodeRows {
   std::vector<double> speed;
   /// Whether the row holds its node down.
   std::vector<std::uint8_t> pulled;
-  /// Whether a node has come back to what slips, and has no friction in its first step.
-  std::vector<std::uint8_t> returns;
   /// For another solve of the same step, and for the first one of the next step.
   NodeHolds next, following;
 

@@ -85,14 +85,29 @@ bool solve_once(const RowSolve& s, const NodeRows& rows, ConstPoints x, ConstPoi
   return report.solves.back().converged || !s.stops_unconverged;
 }
 
-/// Judges a solve; whether another one is to be taken.
-bool judge(const RowSolve& s, NodeRows& rows, ConstPoints v, ConstPoints loose, ConstPoints end, Index taken) {
-  if (!judge_friction(rows, s.groups, s.rules, v, loose, end) || taken == s.again) return false;
-  // In place: arrays of Python may look at them.
-  std::copy(rows.next.sticking.begin(), rows.next.sticking.end(), rows.holds.sticking.begin());
-  std::copy(rows.next.drag.begin(), rows.next.drag.end(), rows.holds.drag.begin());
-  return true;
-}
+/// Whether solves of one stage go on: until friction is that of the law, as often as is allowed, and as long as ever fewer rows
+/// begin to stick or to slip. Where the set goes to and fro, the next step begins with what this one has found.
+class FrictionSearch {
+ public:
+  explicit FrictionSearch(const RowSolve& solve) : solve_(solve) {}
+
+  bool goes_on(NodeRows& rows, ConstPoints v, ConstPoints loose, ConstPoints end) {
+    if (!judge_friction(rows, solve_.groups, solve_.rules, v, loose, end) || taken_++ == solve_.again) return false;
+    Index changes = 0;
+    for (std::size_t k = 0; k < rows.size(); ++k) changes += rows.next.sticking[k] != rows.holds.sticking[k];
+    if (changes > 0 && changes >= last_changes_) return false;
+    last_changes_ = changes;
+    // In place: arrays of Python may look at them.
+    std::copy(rows.next.sticking.begin(), rows.next.sticking.end(), rows.holds.sticking.begin());
+    std::copy(rows.next.drag.begin(), rows.next.drag.end(), rows.holds.drag.begin());
+    return true;
+  }
+
+ private:
+  const RowSolve& solve_;
+  Index taken_ = 0;
+  Index last_changes_ = std::numeric_limits<Index>::max();
+};
 
 std::vector<mesh::Point> at_rows(const NodeRows& rows, ConstPoints v) {
   std::vector<mesh::Point> own(rows.size());
@@ -111,12 +126,13 @@ void predict_with_rows(const RowSolve& s, NodeRows& rows, ConstPoints x0, ConstP
     const std::int32_t i = rows.nodes[k];
     given[i] = v[i] + (rows.velocities[k] - v[i]).dot(rows.normals[k]) * rows.normals[k];
   }
-  for (Index taken = 0;; ++taken) {
+  FrictionSearch search(s);
+  while (true) {
     s.step.set_contacts(held_directions(rows));
     set_drags(s.step, rows);
     hold_rows(s.step, rows, given, false, v);
     if (!solve_once(s, rows, x0, v0, v, loose, report)) return;
-    if (!judge(s, rows, v, loose, loose, taken)) break;
+    if (!search.goes_on(rows, v, loose, loose)) break;
   }
   press_only(rows, v, loose);
   finish_friction(rows, loose);
@@ -132,7 +148,8 @@ void predict_with_rows(const RowSolve& s, NodeRows& rows, ConstPoints x0, ConstP
 void solve_with_rows(const RowSolve& s, NodeRows& rows, ConstPoints x, ConstPoints v_star, bool backward, bool stopped, Points v,
                      Points loose, RowSolveReport& report) {
   const ScratchPoints memory = s.step.scratch();
-  for (Index taken = 0;; ++taken) {
+  FrictionSearch search(s);
+  while (true) {
     s.step.set_contacts(held_directions(rows));
     set_drags(s.step, rows);
     s.step.hold_velocities(backward ? StepTime::end : StepTime::middle, v);
@@ -144,7 +161,7 @@ void solve_with_rows(const RowSolve& s, NodeRows& rows, ConstPoints x, ConstPoin
       nodes::each(s.step.size(), [&](std::size_t i) { twice[i] = 2 * loose[i] - v_star[i]; });
       end = twice;
     }
-    if (!judge(s, rows, v, loose, end, taken)) break;
+    if (!search.goes_on(rows, v, loose, end)) break;
   }
   press_only(rows, v, loose);
 }

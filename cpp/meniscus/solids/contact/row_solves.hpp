@@ -16,7 +16,7 @@ struct RowSolve {
   const StepOptions& options;
   /// Of the solve, and over which elastic forces change, s.
   double h, elastic_dt;
-  /// How often it is taken once more where many nodes stick or slip after all.
+  /// How often it is taken once more at most, until friction is that of the law.
   Index again;
   /// Whether a solve that has not converged is the last one.
   bool stops_unconverged;

@@ -16,12 +16,14 @@ from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.solid_contacts import SolidResponse, contacts_of
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.contact.world_setup import WorldSetup
-from meniscus.solids.options import step_options
+from meniscus.solids.options import FrictionOptions, step_options
 from meniscus.solids.rigid.rigid_system import RIGID_STEP
 
 Rest = Literal["held", "literal"]
 """Friction between surfaces in the velocities that positions go with."""
 
+# How often a velocity solve is taken once more at most.
+_SOLVES = 8
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 
@@ -31,14 +33,15 @@ class ImpulseOptions:
     """Options of an `ImpulseSolver`.
 
     Attributes:
-        solid_response, rest, sweeps, friction_solves: as of `World`.
+        solid_response, rest, sweeps, friction_solves, friction: as of `World`.
         step: those of the velocity solves, as of `DeformableBody.step` with "newmark".
     """
 
     solid_response: SolidResponse = "path"
     rest: Rest = "held"
     sweeps: int = 2
-    friction_solves: int = 0
+    friction_solves: int | None = None
+    friction: FrictionOptions = FrictionOptions()
     step: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -87,7 +90,9 @@ class ImpulseSolver(RestingContacts):
         self._options = step_options(**options.step)
         self._solid_response = options.solid_response
         self._raises = bool(options.step.get("raise_on_failure", True))
-        self._make_rest(options.holds_rest, options.friction_solves, _FIRST[options.elasticity])
+        again = options.friction_solves
+        again = (_SOLVES if options.holds_rest else 0) if again is None else again
+        self._make_rest(options.holds_rest, again, options.friction, _FIRST[options.elasticity])
 
     def _begin(self, dt: float, motions: list[Any]) -> None:
         self._may_settle = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.energies import stores_too_much
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
+from meniscus.solids.options import FrictionOptions
 
 # How often a prediction is taken once more in a step.
 _MOST = 3
@@ -34,12 +36,12 @@ class RestingContacts(ContactSolver):
     _solid_response: SolidResponse
     _solves: list[SolveInfo]
 
-    def _make_rest(self, holds: bool, friction_solves: int, elastic_part: float) -> None:
+    def _make_rest(self, holds: bool, friction_solves: int, friction: FrictionOptions, elastic_part: float) -> None:
         self._holds_rest = holds
         self._elastic_part = elastic_part
         self._may_settle = False
         self._friction_solves = friction_solves
-        self._friction_rules = _solids.FrictionRules()
+        self._friction_rules = _solids.FrictionRules(**asdict(friction))
         # Contacts with solids: those of the first solve, and those of the second.
         self._predicted = self._rows = _solids.NodeRows()
         self.resting_keys = self.declare("resting_keys", np.empty((0, 3), np.int32), resizable=True)
