@@ -214,7 +214,7 @@ class SkinningRun:
         world.add(self.body, friction=0.0)
         edges, triangles = world.audit().T
         ends = world.surface.mesh.edges[edges]
-        world.deactivated_vertex_face = np.column_stack([ends.ravel(), np.repeat(triangles, 2)]).astype(np.int32)
+        world.loop.deactivated.vertex_face = np.column_stack([ends.ravel(), np.repeat(triangles, 2)]).astype(np.int32)
         return world
 
     def keep_apart(self, before: Floats) -> None:

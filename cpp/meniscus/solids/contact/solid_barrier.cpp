@@ -214,8 +214,8 @@ double SolidBarrier::outside_until(ConstPoints from, ConstPoints to, double now,
   return first;
 }
 
-// Nodes are tested at `tested_places` tested_places at most: thinner parts of solids than what nodes go between these may be missed. No node
-// goes farther than its distance before it is in a solid, so that few are tested anywhere.
+// Nodes are tested at `tested_places` tested_places at most: thinner parts of solids than what nodes go between these may be
+// missed. No node goes farther than its distance before it is in a solid, so that few are tested anywhere.
 double SolidBarrier::first_inside(std::size_t solid, ConstPoints from, ConstPoints to, double now, double span, double alpha,
                                   double first) const {
   const ImplicitSolid& s = *solids_[solid];

@@ -17,8 +17,8 @@ struct Vectors {
   Values z;
 };
 
-/// A base has to be so much wider, in its squared area, to be taken in place of one before it: else round-off would choose among equal
-/// ones, as those of regular tetrahedra, and another one in each place and turn.
+/// A base has to be so much wider, in its squared area, to be taken in place of one before it: else round-off would choose among
+/// equal ones, as those of regular tetrahedra, and another one in each place and turn.
 inline constexpr double clearly = 1 + 1e-9;
 
 /// Data of `Candidate` and `Frame` for the candidate with the widest base of each lane.

@@ -41,7 +41,7 @@ class ImpulseOptions:
     rest: Rest = "held"
     sweeps: int = 2
     friction_solves: int | None = None
-    friction: FrictionOptions = FrictionOptions()
+    friction: FrictionOptions = field(default_factory=FrictionOptions)
     step: dict[str, Any] = field(default_factory=dict)
 
     @property
