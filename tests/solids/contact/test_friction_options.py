@@ -57,7 +57,7 @@ def test_forces_are_in_the_cone_and_on_it_where_nodes_slip() -> None:
         world.step(DT)
     body, start = world.bodies[0], world.bodies[0].velocities.copy()
     info = world.step(DT)
-    up = world.contacts.normals[0]
+    up = world.solver.contacts.normals[0]
     impulse = info.contact.impulses_of_solids.sum(axis=0)
     normal = float(impulse @ up)
     weight = float(body.masses.sum()) * G * DT

@@ -42,6 +42,23 @@ def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) ->
     return 0.5 * float((m * (relative * relative).sum(axis=1)).sum())
 
 
+def gives_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], free: Floats, touched: Floats, change: Floats) -> bool:
+    """Return whether nodes have more energy where contact has moved them than they had without it.
+
+    Args:
+        surface: all surfaces, with their nodes.
+        bodies: deformable ones.
+        free, touched: (n, 3), positions of all nodes without and with contact, m.
+        change: (n, 3), by which contact changes their velocities, m/s.
+    """
+    v, mass = surface.velocities_of(bodies), masses_of(surface)
+    for rows, total in surface.masses_of_coupled():
+        mass[rows] = total / (rows.stop - rows.start)
+    before, after = (0.5 * float((mass * (u * u).sum(axis=1)).sum()) for u in (v, v + change))
+    stored = elastic_energy(surface, bodies, free)
+    return after + elastic_energy(surface, bodies, touched) > (1 + _OF_MOTION) * before + (1 + _OF_ELASTICITY) * stored
+
+
 def inelastic_times(
     surface: ContactSurface, start: Floats, free: Floats, touched: Floats, velocities: Floats, groups: Ints, over: float
 ) -> Floats:

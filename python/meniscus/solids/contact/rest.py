@@ -13,7 +13,7 @@ from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_solver import ContactSolver
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.energies import stores_too_much
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidResponse
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SOLID_RESPONSE, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import FrictionOptions
 
@@ -86,7 +86,7 @@ class RestingContacts(ContactSolver):
         a = self._arrays
         x0, x1, nodes = a.own(a.x0), a.own(a.x1), self.surface.movable
         solids = [o.at(self.time + dt, -dt) for o in self._solids]
-        how = getattr(_solids.SolidResponse, self._solid_response)
+        how = SOLID_RESPONSE("solid_response", self._solid_response)
         met = _solids.meet_solids(solids, x0, x1, dt, nodes, how)
         if not self._holds_rest:
             met.begin(self._fall(dt), a.own(a.v0), bool(self._friction_solves))

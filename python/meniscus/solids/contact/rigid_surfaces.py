@@ -32,6 +32,9 @@ class RigidSurfaces(SelfStepping):
 
     Args:
         system: whose steps are taken.
+
+    Attributes:
+        is_dynamic: (k,), of the bodies, whether forces move them; blocked: whether they stay where they are all the same.
     """
 
     def __init__(self, system: RigidSystem) -> None:
@@ -57,6 +60,7 @@ class RigidSurfaces(SelfStepping):
         self._masses = np.array([b.mass for b in self.bodies])
         self._inverse_inertias = np.array([b._inverse_inertia for b in self.bodies]).reshape(-1, 3, 3)
         self.is_dynamic = np.array([b.is_dynamic for b in self.bodies], np.bool_)
+        self.blocked = np.zeros(len(self.bodies), np.bool_)
 
     def __len__(self) -> int:
         """Return the number of nodes, four for each body."""
@@ -74,7 +78,7 @@ class RigidSurfaces(SelfStepping):
 
     def rigid_rows(self) -> RigidRows:
         """Return masses, inertia and nodes of the bodies that forces move."""
-        k = np.flatnonzero(self.is_dynamic)
+        k = np.flatnonzero(self.is_dynamic & ~self.blocked)
         if not len(k):
             return NO_RIGID
         rotations = self._rotations()[k]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 from meniscus.solids.contact.obstacles import SolidObstacle
 
 Floats = npt.NDArray[np.float64]
@@ -17,6 +18,7 @@ Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 SolidResponse = Literal["path", "projection"]
 """Contact with solids: friction from the impulse of the solve, or the older method without it."""
+SOLID_RESPONSE = CoreOption(SolidResponse, _solids.SolidResponse)
 
 
 @dataclass(frozen=True)
@@ -83,5 +85,5 @@ def meet_solids(
 
     Source: Selle 2008, section 6.5.
     """
-    how = getattr(_solids.SolidResponse, response)
+    how = SOLID_RESPONSE("response", response)
     return contacts_of(_solids.meet_solids([o.at(time, -dt) for o in obstacles], start, end, dt, nodes, how))

@@ -15,7 +15,7 @@ from meniscus.mesh import TetMesh
 from meniscus.solids.force import FLOAT64, Floats, Ints
 
 PenaltyResponse = Literal["consistent", "ray"]
-RESPONSE = CoreOption(PenaltyResponse, _solids.PenaltyResponse)
+PENALTY_RESPONSE = CoreOption(PenaltyResponse, _solids.PenaltyResponse)
 
 
 class PenaltyForces(NamedTuple):
@@ -76,7 +76,7 @@ class TetPenalty:
         if min(self.damping, self.friction) < 0:
             raise ValueError("damping and friction must not be negative")
         self.response, self.self_collision = response, _checks.flag("self_collision", self_collision)
-        self._response = RESPONSE("response", response)
+        self._response = PENALTY_RESPONSE("response", response)
         self.meshes = tuple(bodies)
         self.counts = [len(b.vertices) for b in bodies]
         first = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int32)

@@ -8,6 +8,8 @@
 #include "meniscus/solids/rigid/contact/islands.hpp"
 #include "meniscus/solids/rigid/contact/joint.hpp"
 
+#include <utility>
+
 namespace meniscus::solids {
 
 /// A body of a tree, and the joint towards the root.

@@ -11,6 +11,7 @@ from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.energies import inelastic_times
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
 from meniscus.solids.contact.loop.coupled_ends import resolved
+from meniscus.solids.contact.loop.held_rigid import rigid_held
 from meniscus.solids.contact.loop.loop_lengths import next_length
 from meniscus.solids.contact.loop.loop_state import LoopState
 from meniscus.solids.contact.loop.soft_ends import SoftEnds
@@ -85,10 +86,13 @@ class ContactLoop(LoopState):
         """
         surface, length = self.surface, self.loop_time
         here = surface.gather([body.positions for body in self.bodies], self.setup.time)
-        ends = self._out_of_solids(here, resolved(self, here, info), info)
-        change = None
-        if info.impulses and info.certified and info.fraction == 1.0:
-            ends, change = SoftEnds(self).softened(here, ends, info)
+        ends, change = resolved(self, here, info), None
+        with rigid_held(self, here, ends) as held:
+            if held:
+                ends = resolved(self, here, info)
+            ends = self._out_of_solids(here, ends, info)
+            if info.impulses and info.certified and info.fraction == 1.0:
+                ends, change = SoftEnds(self).softened(here, ends, info)
         part = info.fraction
         if part < 1.0:
             ends = self._onto_paths(ends, info)
