@@ -42,25 +42,15 @@ def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) ->
     return 0.5 * float((m * (relative * relative).sum(axis=1)).sum())
 
 
-def gives_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], free: Floats, touched: Floats, change: Floats) -> bool:
-    """Return whether nodes have more energy where contact has moved them than they had without it.
-
-    Args:
-        surface: all surfaces, with their nodes.
-        bodies: deformable ones.
-        free, touched: (n, 3), positions of all nodes without and with contact, m.
-        change: (n, 3), by which contact changes their velocities, m/s.
-    """
-    v, mass = surface.velocities_of(bodies), masses_of(surface)
-    for rows, total in surface.masses_of_coupled():
-        mass[rows] = total / (rows.stop - rows.start)
-    before, after = (0.5 * float((mass * (u * u).sum(axis=1)).sum()) for u in (v, v + change))
-    stored = elastic_energy(surface, bodies, free)
-    return after + elastic_energy(surface, bodies, touched) > (1 + _OF_MOTION) * before + (1 + _OF_ELASTICITY) * stored
-
-
 def inelastic_times(
-    surface: ContactSurface, start: Floats, free: Floats, touched: Floats, velocities: Floats, groups: Ints, over: float
+    surface: ContactSurface,
+    start: Floats,
+    free: Floats,
+    touched: Floats,
+    velocities: Floats,
+    groups: Ints,
+    over: float,
+    held: bool = False,
 ) -> Floats:
     """Return the times (n,), s, over which the ways that contact has added make the velocities that it gives; infinite: it gives none.
 
@@ -75,6 +65,7 @@ def inelastic_times(
         velocities: (n, 3), at its end, without contact, m/s.
         groups: (n,), as of `ContactResolver.take_groups`.
         over: length of the loop, s.
+        held: whether bodies were held that solids keep where they are: these give no energy either.
     """
     change = (touched - free) / over
     times = np.full(surface.size, over)
@@ -95,7 +86,7 @@ def inelastic_times(
     now = sums((change * velocities).sum(axis=1))
     wanted = sums((change * (touched - start)).sum(axis=1)) / over - now
     free_of_paths = sum(np.abs(sums(change[:, k])) for k in range(3)) <= _ROUNDING * sums(np.abs(change).sum(axis=1))
-    part = np.clip(np.where(free_of_paths, np.minimum(wanted, -2.0 * now), wanted) / np.where(size > 0, size, 1.0), 0.0, 1.0)
+    part = np.clip(np.where(free_of_paths | held, np.minimum(wanted, -2.0 * now), wanted) / np.where(size > 0, size, 1.0), 0.0, 1.0)
     with np.errstate(divide="ignore"):
         times = np.where(size > 0, over / part, over)[groups]
     return times

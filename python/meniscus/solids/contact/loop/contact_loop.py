@@ -104,7 +104,7 @@ class ContactLoop(LoopState):
         over = np.full(surface.size, length)
         if change is None and self.resolver is not None and info.contacts:
             groups = self.resolver.take_groups()
-            over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length)
+            over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length, held)
         for first, body in zip(surface.starts, self.bodies, strict=False):
             rows = slice(int(first), int(first) + len(body))
             changed = np.any(whole[rows] != here[rows], axis=1)

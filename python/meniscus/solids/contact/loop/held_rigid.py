@@ -11,7 +11,7 @@ from meniscus.solids.contact.contact_surface import Bools, Floats
 from meniscus.solids.contact.loop.loop_state import LoopState
 from meniscus.solids.contact.rigid_surfaces import RigidSurfaces
 
-# Of the thickness of a vertex: so much deeper in a solid it may be than without contact.
+# Of the largest thickness: so much deeper in a solid a vertex may be than without contact.
 _DEEPER = 0.5
 
 
@@ -38,9 +38,9 @@ def rigid_held(loop: LoopState, here: Floats, ends: Floats) -> Iterator[bool]:
     try:
         yield True
     finally:
+        # The next step turns the surface anew; to do so here would undo what bodies with few coordinates have come to.
         bodies.blocked = np.zeros(len(bodies.bodies), np.bool_)
         surface.contact_nodes.inverse_masses = masses
-        surface.turn(loop.loop_time)
 
 
 def _pressed(loop: LoopState, bodies: RigidSurfaces, rows: slice, here: Floats, ends: Floats) -> Bools:
@@ -54,8 +54,9 @@ def _pressed(loop: LoopState, bodies: RigidSurfaces, rows: slice, here: Floats, 
     owner = np.where((first >= rows.start) & (first < rows.stop), (first - rows.start) // 4, -1)
     vertices = np.flatnonzero((owner >= 0) & moved[owner])
     at = [np.ascontiguousarray(surface.at_vertices(x)[vertices]) for x in (here, ends)]
+    allowed = _DEEPER * float(surface.thickness.max(initial=0.0))
     for solid in loop.setup.solid_obstacles:
         before, after = (solid.distance(x, time) for x in at)
-        deeper = after < np.minimum(before, 0.0) - _DEEPER * surface.thickness[vertices]
+        deeper = after < np.minimum(before, 0.0) - allowed
         result[owner[vertices[deeper]]] = True
     return result
