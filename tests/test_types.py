@@ -53,7 +53,7 @@ reveal_type(cloth.scaled(2.0).check_watertight())  # WatertightReport
 MISTAKES = {
     "body.add(mesh)": "type-var",
     'body.step(0.01, "implict-euler")': "arg-type",
-    'ms.fluids.SmokeOptions(method="macormack")': "arg-type",
+    'ms.fluids.TransportOptions(method="macormack")': "arg-type",
     "figure.savfig()": "attr-defined",
     "picture.save(3)": "arg-type",
 }
