@@ -91,7 +91,7 @@ class World(InteractiveWorld):
             what is pressed onto nodes on solids goes into these. None: twice, or once for `rest` "literal". Stacks that should not sink
             into their thickness take about three for each layer.
         friction_solves: how often a velocity solve is taken once more at most, until nodes on solids stick and slip as friction says. None:
-            8 times, or 0 for `rest` "literal". What one solve has found, the next begins with, so that few are taken once more.
+            4 times, or 0 for `rest` "literal". What one solve has found, the next begins with, so that few are taken once more.
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
             again.

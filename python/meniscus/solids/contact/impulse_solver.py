@@ -23,7 +23,7 @@ Rest = Literal["held", "literal"]
 """Friction between surfaces in the velocities that positions go with."""
 
 # How often a velocity solve is taken once more at most.
-_SOLVES = 8
+_SOLVES = 4
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 
