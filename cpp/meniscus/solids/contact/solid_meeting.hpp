@@ -1,4 +1,4 @@
-/// Where nodes meet solids within a step: positions that turn along the surface, and the rows of their contacts.
+/// Contacts of nodes with solids within a step: positions that turn along the surface, and the rows of their contacts.
 ///
 /// Source: Selle 2008, section 6.5 (the position update with theta).
 #pragma once

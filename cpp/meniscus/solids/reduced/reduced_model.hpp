@@ -1,4 +1,4 @@
-/// What does not change of a reduced body: the shape at rest, its basis, and how it resists motion.
+/// The constant part of a reduced body: the shape at rest, its basis, and how it resists motion.
 ///
 /// A point is at c + R (X + U q): c and R are the place of the frame and its rotation, X the place at rest from the centre of
 /// mass, U the rows of the basis at the node. In a frame that flies, U is orthogonal to rigid motions in the inner product of

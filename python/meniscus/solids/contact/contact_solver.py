@@ -1,4 +1,4 @@
-"""What answers to contact in the steps of a world: the stages of its steps."""
+"""Solvers of contact in the steps of a world, and their stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What acts on the bodies of a world: pulls and fields, their state, and what they do in a step."""
+"""Actions on the bodies of a world: pulls and fields, their state, and what they do in a step."""
 
 from __future__ import annotations
 

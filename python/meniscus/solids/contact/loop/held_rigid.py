@@ -19,8 +19,8 @@ _DEEPER = 0.5
 def rigid_held(loop: LoopState, here: Floats, ends: Floats) -> Iterator[bool]:
     """Let rigid bodies that would go into solids from `here` to `ends` (n, 3), m, stay where they are; tell if there are any.
 
-    Contact of rigid bodies with solids is that of their system, which would push them out again, back into what has pressed them: a box of
-    which a soft body lies on the ground gave that a hundred times the energy of its fall.
+    Contact of rigid bodies with solids is that of their system, which would push them out again, back into what has pressed them: a jelly
+    that fell on a box on the ground had twice its energy from that.
     """
     surface = loop.surface
     found = next(((o, rows) for o, rows in surface.others if isinstance(o, RigidSurfaces)), None)
