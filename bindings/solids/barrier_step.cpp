@@ -1,7 +1,9 @@
 // Steps of several bodies with barriers.
 #include "solids/body_arrays.hpp"
+#include "solids/force_arrays.hpp"
 
 #include "meniscus/solids/contact/barrier_step.hpp"
+#include "meniscus/solids/contact/coordinate_force.hpp"
 #include "meniscus/solids/contact/solid_meeting.hpp"
 
 #include <optional>
@@ -113,6 +115,20 @@ void watch(BarrierSystemStep& s, py::object function) {
   };
 }
 
+std::shared_ptr<solids::CoordinateForce> coordinate_force(const py::array& nodes, const py::array& masses, const py::array& response,
+                                                          const py::array& places, double over, double stiffness) {
+  using Rows = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  const auto* const r = data_of<double>(response, "response");
+  require(response.ndim() == 3 && response.shape(1) == 3, "response must have shape (n, 3, d)");
+  const auto numbers = indices_of(nodes, "nodes");
+  const std::span<const std::int32_t> n = numbers;
+  const auto m = values_of<double>(masses, "masses");
+  const auto x = positions_of(places, "places");
+  return std::make_shared<solids::CoordinateForce>(
+    std::vector<std::int32_t>(n.begin(), n.end()), std::vector<double>(m.begin(), m.end()),
+    Rows(r, 3 * response.shape(0), response.shape(2)), std::vector<mesh::Point>(x.begin(), x.end()), over, stiffness);
+}
+
 void bind_barrier_options(py::module_& m) {
   using Options = solids::BarrierStepOptions;
   py::class_<Options>(m, "BarrierStepOptions")
@@ -141,6 +157,9 @@ void bind_barrier_options(py::module_& m) {
 void bind_barrier_step(py::module_& m) {
   using Step = BarrierSystemStep;
   bind_barrier_options(m);
+  py::class_<solids::CoordinateForce, solids::Force, std::shared_ptr<solids::CoordinateForce>>(m, "CoordinateForce")
+      .def(py::init(&coordinate_force), py::arg("nodes"), py::arg("masses"), py::arg("response"), py::arg("places"), py::arg("over"),
+           py::arg("stiffness"));
   py::class_<Step>(m, "BarrierStep")
       .def(py::init<BarrierBodies, py::list, double, Workspace&, const solids::ContactSurfaces&, const py::list&, py::array,
                     py::array, double, bool, const solids::BarrierStepOptions&>(),

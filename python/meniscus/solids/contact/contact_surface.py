@@ -202,6 +202,24 @@ class ContactSurface:
         coupled = {first for first, _, _ in self._coupled}
         return [(rows, float(other.mass)) for other, rows in self.others if rows.start in coupled]
 
+    def moving_as_one(self) -> list[tuple[Ints, Floats]]:
+        """Return the nodes (m,) of each rigid body and each with few coordinates that yields, how they move, and its mass, kg.
+
+        Impulses (m, 3), N s, change the velocities of the nodes by R R^T times these, for the response R of size (m, 3, d), kg^-1/2.
+        """
+        found: list[tuple[Ints, Floats]] = []
+        for nodes, arms, inverse_mass, inverse_inertia in zip(*self._turned, strict=True):
+            moments, axes = np.linalg.eigh(inverse_inertia)
+            turns = axes * np.sqrt(np.maximum(moments, 0.0))
+            response = np.empty((4, 3, 6))
+            response[:, :, :3] = np.sqrt(inverse_mass) * np.eye(3)
+            response[:, :, 3:] = np.cross(turns.T[None], arms[:, None, :]).transpose(0, 2, 1)
+            found.append((nodes, response, 1.0 / float(inverse_mass)))
+        masses = {rows.start: mass for rows, mass in self.masses_of_coupled()}
+        for first, _, response in self._coupled:
+            found.append((np.arange(first, first + len(response), dtype=np.int32), response, masses[first]))
+        return found
+
     def join(self) -> None:
         """Let nodes of such bodies move as one, as `turn` has found last."""
         if self._turned:

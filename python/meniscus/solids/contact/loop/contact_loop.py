@@ -118,6 +118,8 @@ class ContactLoop(LoopState):
             body.positions[...] = ends[rows]
         for other, rows in surface.others:
             other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, over[rows])
+            if change is not None:
+                other.take(change[rows])
         if part < 1.0:
             self.setup.time = self.setup.time - (1.0 - part) * length
         self.x_free = np.array(ends)

@@ -11,26 +11,23 @@ from meniscus.core import Workspace
 from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.barrier_surfaces import barrier_of, surfaces_of
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
 from meniscus.solids.contact.held_by_solids import pressed_into_solids
 from meniscus.solids.contact.loop.coupled_ends import cut_short, resolved
 from meniscus.solids.contact.loop.loop_state import LoopState
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.force import unchanged
-from meniscus.solids.springs.edge_springs import EdgeSprings
-from meniscus.solids.springs.options import SpringOptions
 
-# Inverse of the squared time in which the corners of a rigid body swing about each other, in loops.
+# Inertia of what coordinates of a body cannot do, relative to that of its nodes.
 _STIFF = 1e4
 # Of Newton's method, at most.
 _ITERATIONS = 50
 # Of nodes, at most: for more it takes too long.
 _NODES = 100_000
-# Of the change of velocities: what Newton's method may leave of the momentum.
-_LEFT = 0.1
+# Of the speed of the fastest node: what Newton's method may leave of the momentum, as a velocity of all that yields.
+_LEFT = 0.05
 # How often more nodes are kept out of solids.
-_STOPS = 4
+_STOPS = 10
 
 
 class SoftEnds:
@@ -38,8 +35,8 @@ class SoftEnds:
 
     Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
     impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
-    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid bodies are four corners
-    with stiff springs, those of position based dynamics are their nodes. Newton's method goes there from the start of the loop on ways
+    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid and reduced bodies are
+    nodes with few coordinates (`CoordinateForce`), those of position based dynamics are their nodes. Newton's method goes there from the start of the loop on ways
     that are free of contact by the exact test. Momentum is kept to rounding errors, and what contact stores it takes from motion.
 
     Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
@@ -65,36 +62,41 @@ class SoftEnds:
             info: report to fill.
 
         Returns:
-            Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s, None where it is
-            that of the ways.
+            Positions (n, 3) of all nodes, m, and changes (n, 3) of their velocities, m/s, of bodies with steps of their own beside those of
+            their ways; None where all are those of the ways.
         """
         stored = stores_too_much(self.surface, self.bodies, self.loop.x_free, here, ends, self.loop.loop_time) if self.bodies else None
         if stored is None:
             return ends, None
-        softer = self._soft_end(here, ends, stored)
-        if softer is not None or not self.loop.cut:
-            return (ends, None) if softer is None else softer
-        before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
         trials = [other.trial for other, _ in self.surface.others]
-        earlier = cut_short(self.loop, here, info)
-        if earlier is not None and info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
-            return earlier, None
-        info.fraction, info.cuts, info.certified, self.loop.cut_vertices = before
-        for (other, _), trial in zip(self.surface.others, trials, strict=True):
-            other.trial = trial
+        softer = self._soft_end(here, stored)
+        if softer is not None:
+            return softer
+        self._try_again(trials)
+        if self.loop.cut:
+            before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
+            earlier = cut_short(self.loop, here, info)
+            if earlier is not None and info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
+                return earlier, None
+            info.fraction, info.cuts, info.certified, self.loop.cut_vertices = before
+            self._try_again(trials)
         return ends, None
 
-    def _soft_end(self, here: Floats, ends: Floats, stored: float) -> tuple[Floats, Floats] | None:
+    def _try_again(self, trials: list[tuple[Any, ...]]) -> None:
+        """Let bodies with steps of their own forget what `closest` has come to since these trials."""
+        for (other, _), trial in zip(self.surface.others, trials, strict=True):
+            other.trial = trial
+
+    def _soft_end(self, here: Floats, stored: float) -> tuple[Floats, Floats] | None:
         """Return positions and changes of velocities as `softened` where impulses have `stored` energy, J; None if no better is found."""
         surface, length = self.surface, self.loop.loop_time
-        given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.unrestricted]
-        if surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
+        if surface.size > _NODES:
             return None
         memory = [m for body in self.bodies for m in body.force_memory]
         stopped = np.zeros(0, np.int32)
         for _ in range(_STOPS):
             with unchanged(memory):
-                found = self._least_potential(here, given, stopped)
+                found = self._least_potential(here, stopped)
             if found is None:
                 return None
             x, residual = found
@@ -109,30 +111,36 @@ class SoftEnds:
             stopped = np.union1d(stopped, pressed).astype(np.int32)
         else:
             return None
-        nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
-        change = (there[:nodes] - here[:nodes]) / length
+        change = (there - here) / length
+        change[surface.body_nodes :] = 0.0
+        # What Newton's method has left of the momentum equation, as one velocity of all that yields; where that is much, it has found no
+        # minimum.
+        masses = masses_of(surface)
+        for rows, mass in surface.masses_of_coupled():
+            masses[rows] = np.where(masses[rows] > 0, mass / (rows.stop - rows.start), 0.0)
+        masses[surface.contact_nodes.inverse_masses == 0] = 0.0
+        masses[stopped] = 0.0
         if masses.any():
-            # What Newton's method has left of the momentum equation; where that is much, it has found no minimum.
             left = length * residual / float(masses.sum())
-            if np.abs(left).max() > _LEFT * np.abs(change).max():
+            if np.abs(left).max() > _LEFT * np.abs(there - self.loop.x_free).max() / length:
                 return None
             change[masses > 0] -= left
         return there, change
 
-    def _least_potential(self, here: Floats, given: list[slice], stopped: Ints) -> tuple[Floats, Floats] | None:
+    def _least_potential(self, here: Floats, stopped: Ints) -> tuple[Floats, Floats] | None:
         """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
 
-        Nodes in the rows `given` go their ways whatever touches them, None where something does; so do those that are `stopped`.
+        Nodes that are `stopped` go their ways whatever touches them.
         """
         surface, length, start = self.surface, self.loop.loop_time, self.loop.x_free
         cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
         own, w = surface.body_nodes, surface.inverse_masses.copy()
-        for rows in given:
-            w[rows] = 0.0
+        for rows, mass in surface.masses_of_coupled():
+            w[rows] = np.where(w[rows] > 0, (rows.stop - rows.start) / mass, 0.0)
         w[stopped] = 0.0
         w[surface.contact_nodes.inverse_masses == 0] = 0.0
         if surface.others:
-            cores.append(self._others_in_loop(w))
+            cores.append(self._others_in_loop(here, w))
             own = surface.others[-1][1].stop
         velocities = (here - start) / length
         first = 0
@@ -166,11 +174,6 @@ class SoftEnds:
         x, residual = np.empty_like(here), np.zeros((own, 3))
         step.positions(x)
         step.evaluate(np.ascontiguousarray(x[:own]), residual)
-        if given:
-            pressed = np.zeros_like(x)
-            step.add_barrier_forces(1.0, pressed)
-            if any(pressed[rows].any() for rows in given):
-                return None
         # What presses on nodes that do not yield is no momentum that is missing.
         return x, residual[w[:own] > 0].sum(axis=0)
 
@@ -186,22 +189,19 @@ class SoftEnds:
         made.fix(stopped[(stopped >= first) & (stopped < first + len(body))] - np.int32(first))
         return made
 
-    def _others_in_loop(self, inverse_masses: Floats) -> Any:
-        """Return a body of the nodes of those with steps of their own, at the start of the loop; rigid ones are held by stiff springs."""
-        others = self.surface.others
+    def _others_in_loop(self, here: Floats, inverse_masses: Floats) -> Any:
+        """Return a body of the nodes of those with steps of their own, at the start of the loop."""
+        surface, others = self.surface, self.surface.others
         first, last = others[0][1].start, others[-1][1].stop
-        at = np.ascontiguousarray(self.loop.x_free[first:last])
         w = inverse_masses[first:last]
         held = w == 0
         masses = 1.0 / np.where(held, 1.0, w)
-        made = _solids.DeformableBody(at, masses)
+        made = _solids.DeformableBody(np.ascontiguousarray(self.loop.x_free[first:last]), masses)
         made.fix(np.flatnonzero(held).astype(np.int32))
-        corners = [r.nodes + rows.start - first for o, rows in others if (r := o.rigid_rows()).nodes.size]
-        if corners:
-            four = np.concatenate(corners)
-            pairs = np.concatenate([four[:, [a, b]] for a in range(4) for b in range(a + 1, 4)]).astype(np.int32)
-            stiffness = _STIFF * masses[pairs[:, 0]] / self.loop.loop_time**2
-            made.add(EdgeSprings(np.ascontiguousarray(pairs), SpringOptions(spring_constant=stiffness), at)._core)
+        for nodes, response, _ in surface.moving_as_one():
+            own = nodes - np.int32(first)
+            if not held[own].all():
+                made.add(_solids.CoordinateForce(own, masses[own], response, here[nodes], self.loop.loop_time, _STIFF))
         return made
 
     def _at_possible_places(self, x: Floats) -> Floats | None:
