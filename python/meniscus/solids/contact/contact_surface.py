@@ -203,7 +203,7 @@ class ContactSurface:
         return [(rows, float(other.mass)) for other, rows in self.others if rows.start in coupled]
 
     def moving_as_one(self) -> list[tuple[Ints, Floats]]:
-        """Return the nodes (m,) of each rigid body and each with few coordinates that yields, how they move, and its mass, kg.
+        """Return the nodes (m,) of each rigid body and each with few coordinates that yields, and how they move.
 
         Impulses (m, 3), N s, change the velocities of the nodes by R R^T times these, for the response R of size (m, 3, d), kg^-1/2.
         """
@@ -214,10 +214,9 @@ class ContactSurface:
             response = np.empty((4, 3, 6))
             response[:, :, :3] = np.sqrt(inverse_mass) * np.eye(3)
             response[:, :, 3:] = np.cross(turns.T[None], arms[:, None, :]).transpose(0, 2, 1)
-            found.append((nodes, response, 1.0 / float(inverse_mass)))
-        masses = {rows.start: mass for rows, mass in self.masses_of_coupled()}
+            found.append((nodes, response))
         for first, _, response in self._coupled:
-            found.append((np.arange(first, first + len(response), dtype=np.int32), response, masses[first]))
+            found.append((np.arange(first, first + len(response), dtype=np.int32), response))
         return found
 
     def join(self) -> None:

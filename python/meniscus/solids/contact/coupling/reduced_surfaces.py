@@ -181,6 +181,7 @@ class ReducedSurface(CoupledBody):
                 # Velocities of nodes of a body that has turned since then do not tell it to the last digit.
                 body.frame[7:10] = self.momentum_free + part * (momentum - self.momentum_free)
         elif moved:
+            self.closest(whole)
             way = self._response.closest(np.ascontiguousarray(whole - here))
             if not body.clamped:
                 # The centre as it has gone, since nodes of a body that turns do not tell it to the last digit.

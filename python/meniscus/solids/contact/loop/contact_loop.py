@@ -14,7 +14,7 @@ from meniscus.solids.contact.loop.coupled_ends import resolved
 from meniscus.solids.contact.loop.held_rigid import rigid_held
 from meniscus.solids.contact.loop.loop_lengths import next_length
 from meniscus.solids.contact.loop.loop_state import LoopState
-from meniscus.solids.contact.loop.soft_ends import SoftEnds
+from meniscus.solids.contact.loop.soft_ends import LoopEnd, SoftEnds
 from meniscus.solids.contact.reports import ContactInfo
 
 _HOLDS = 5  # times that nodes pressed into solids are held
@@ -86,13 +86,15 @@ class ContactLoop(LoopState):
         """
         surface, length = self.surface, self.loop_time
         here = surface.gather([body.positions for body in self.bodies], self.setup.time)
-        ends, change = resolved(self, here, info), None
+        ends = resolved(self, here, info)
+        soft = LoopEnd(ends)
         with rigid_held(self, here, ends) as held:
             if held:
                 ends = resolved(self, here, info)
             ends = self._out_of_solids(here, ends, info)
             if info.impulses and info.certified and info.fraction == 1.0:
-                ends, change = SoftEnds(self).softened(here, ends, info)
+                soft = SoftEnds(self).softened(here, ends, info)
+                ends = soft.positions
         part = info.fraction
         if part < 1.0:
             ends = self._onto_paths(ends, info)
@@ -101,7 +103,8 @@ class ContactLoop(LoopState):
         else:
             self.forget_cuts()
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
-        over = np.full(surface.size, length)
+        change = soft.change
+        over = np.full(surface.size, length if change is None else soft.over)
         if change is None and self.resolver is not None and info.contacts:
             groups = self.resolver.take_groups()
             over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length, held)

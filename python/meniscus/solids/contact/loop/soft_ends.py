@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,24 @@ _ITERATIONS = 50
 _NODES = 100_000
 # Of the speed of the fastest node: what Newton's method may leave of the momentum, as a velocity of all that yields.
 _LEFT = 0.05
+# Of the way of the fastest node in the time of a loop: farther than that contact takes only nodes that it throws.
+_THROWN = 1.0
 # How often more nodes are kept out of solids.
 _STOPS = 10
+
+
+class LoopEnd(NamedTuple):
+    """Where nodes are at the end of a loop, and what contact changes in their velocities.
+
+    Attributes:
+        positions: (n, 3), of all nodes, m.
+        change: (n, 3), m/s; of bodies with steps of their own beside that by their ways. None: all changes are those of the ways.
+        over: s, over which the ways of bodies with steps of their own make velocities.
+    """
+
+    positions: Floats
+    change: Floats | None = None
+    over: float = np.inf
 
 
 class SoftEnds:
@@ -49,10 +65,11 @@ class SoftEnds:
         self.loop = loop
         self.surface, self.bodies = loop.surface, loop.bodies
 
-    def softened(self, here: Floats, ends: Floats, info: ContactInfo) -> tuple[Floats, Floats | None]:
-        """Return the end of the loop with deformable bodies that yield as a whole, where contact stores too much.
+    def softened(self, here: Floats, ends: Floats, info: ContactInfo) -> LoopEnd:
+        """Return the end of the loop with bodies that yield as a whole, where contact stores too much or throws nodes.
 
-        Where none is found, the loop ends before the contact. What contact stores grows with the square of the time that it acts over,
+        Contact takes nodes no farther than what touches them goes: nodes that impulses take farther than the fastest node goes in the time
+        of the loop are thrown, such as those of light sheets between heavy bodies. Where none is found, the loop ends before the contact. What contact stores grows with the square of the time that it acts over,
         against what it takes from motion, and repulsion of the next loop knows what is near as that begins. In the first half step, and
         where contact stores little, `ends` stays.
 
@@ -60,35 +77,38 @@ class SoftEnds:
             here: (n, 3), positions of all nodes without contact, m.
             ends: (n, 3), those with impulses between single nodes, m.
             info: report to fill.
-
-        Returns:
-            Positions (n, 3) of all nodes, m, and changes (n, 3) of their velocities, m/s, of bodies with steps of their own beside those of
-            their ways; None where all are those of the ways.
         """
         stored = stores_too_much(self.surface, self.bodies, self.loop.x_free, here, ends, self.loop.loop_time) if self.bodies else None
-        if stored is None:
-            return ends, None
+        thrown = _farthest(here, ends)
+        velocities = self.surface.velocities_of(self.bodies)
+        way = self.loop.loop_time * _farthest(np.zeros_like(velocities), velocities)
+        if thrown <= _THROWN * way + float(self.surface.thickness.max(initial=0.0)):
+            if stored is None:
+                return LoopEnd(ends)
+            thrown = np.inf
         trials = [other.trial for other, _ in self.surface.others]
-        softer = self._soft_end(here, stored)
+        softer = self._soft_end(here, np.inf if stored is None else stored, thrown)
         if softer is not None:
             return softer
         self._try_again(trials)
-        if self.loop.cut:
+        if self.loop.cut and stored is not None:
             before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
             earlier = cut_short(self.loop, here, info)
             if earlier is not None and info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
-                return earlier, None
+                return LoopEnd(earlier)
             info.fraction, info.cuts, info.certified, self.loop.cut_vertices = before
             self._try_again(trials)
-        return ends, None
+        return LoopEnd(ends)
 
     def _try_again(self, trials: list[tuple[Any, ...]]) -> None:
         """Let bodies with steps of their own forget what `closest` has come to since these trials."""
         for (other, _), trial in zip(self.surface.others, trials, strict=True):
             other.trial = trial
 
-    def _soft_end(self, here: Floats, stored: float) -> tuple[Floats, Floats] | None:
-        """Return positions and changes of velocities as `softened` where impulses have `stored` energy, J; None if no better is found."""
+    def _soft_end(self, here: Floats, stored: float, thrown: float) -> LoopEnd | None:
+        """Return an end as `softened` does; None where no end has less energy than `stored`, J, and takes nodes less
+        far than `thrown`, m.
+        """
         surface, length = self.surface, self.loop.loop_time
         if surface.size > _NODES:
             return None
@@ -101,7 +121,7 @@ class SoftEnds:
                 return None
             x, residual = found
             there = self._at_possible_places(x)
-            if there is None or elastic_energy(surface, self.bodies, there) >= stored:
+            if there is None or _farthest(here, there) >= thrown or elastic_energy(surface, self.bodies, there) >= stored:
                 return None
             # What would be pressed into solids stays where it is, and the others give way.
             setup, others = self.loop.setup, np.setdiff1d(surface.movable, stopped)
@@ -111,21 +131,47 @@ class SoftEnds:
             stopped = np.union1d(stopped, pressed).astype(np.int32)
         else:
             return None
-        change = (there - here) / length
-        change[surface.body_nodes :] = 0.0
-        # What Newton's method has left of the momentum equation, as one velocity of all that yields; where that is much, it has found no
-        # minimum.
         masses = masses_of(surface)
         for rows, mass in surface.masses_of_coupled():
             masses[rows] = np.where(masses[rows] > 0, mass / (rows.stop - rows.start), 0.0)
         masses[surface.contact_nodes.inverse_masses == 0] = 0.0
         masses[stopped] = 0.0
-        if masses.any():
-            left = length * residual / float(masses.sum())
-            if np.abs(left).max() > _LEFT * np.abs(there - self.loop.x_free).max() / length:
-                return None
-            change[masses > 0] -= left
-        return there, change
+        by_way = (there - here) / length
+        # What Newton's method has left of the momentum equation, as one velocity of all that yields; where that is much, it has found no
+        # minimum.
+        left = length * residual / max(float(masses.sum()), 1e-300)
+        if np.abs(left).max() > _LEFT * _farthest(self.loop.x_free, there) / length:
+            return None
+        change = by_way - np.where(masses > 0, 1.0, 0.0)[:, None] * left
+        part, gives_none = self._inelastic_part(masses, here, there, change)
+        if not gives_none and not np.isfinite(stored):
+            return None
+        change[surface.body_nodes :] -= by_way[surface.body_nodes :]
+        return LoopEnd(there, part * change, length / part if part > 0 else np.inf)
+
+    def _inelastic_part(self, masses: Floats, here: Floats, there: Floats, change: Floats) -> tuple[float, bool]:
+        """Return the part of changes (n, 3) of velocities, m/s, that contact gives, and whether these give no energy.
+
+        As much as gives no node more speed than the fastest has. Where motion and elements then had more energy than without contact, as
+        where position based bodies have gone other ways than their velocities say: the part with the least energy. What goes on given paths
+        may give energy and speed.
+        """
+        surface, start = self.surface, self.loop.x_free
+        if (here != start)[surface.inverse_masses == 0].any():
+            return 1.0, True
+        velocities = surface.velocities_of(self.bodies)
+        alone, now, size = np.array(masses), 0.0, 0.0
+        for nodes, response in surface.moving_as_one():
+            alone[nodes] = 0.0
+            if masses[nodes].any():
+                z, taken = (_coordinates(response, masses[nodes], v[nodes]) for v in (velocities, change))
+                now, size = now + float(z @ taken), size + float(taken @ taken)
+        now, size = (a + float(alone @ (change * v).sum(axis=1)) for a, v in ((now, velocities), (size, change)))
+        stored = elastic_energy(surface, self.bodies, there) - elastic_energy(surface, self.bodies, here)
+        part = _part_without_speed(velocities, change)
+        if part * now + 0.5 * part * part * size + stored <= 0.0:
+            return part, True
+        return float(np.clip(-now / max(size, 1e-300), 0.0, 1.0)), False
 
     def _least_potential(self, here: Floats, stopped: Ints) -> tuple[Floats, Floats] | None:
         """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
@@ -198,7 +244,7 @@ class SoftEnds:
         masses = 1.0 / np.where(held, 1.0, w)
         made = _solids.DeformableBody(np.ascontiguousarray(self.loop.x_free[first:last]), masses)
         made.fix(np.flatnonzero(held).astype(np.int32))
-        for nodes, response, _ in surface.moving_as_one():
+        for nodes, response in surface.moving_as_one():
             own = nodes - np.int32(first)
             if not held[own].all():
                 made.add(_solids.CoordinateForce(own, masses[own], response, here[nodes], self.loop.loop_time, _STIFF))
@@ -218,6 +264,29 @@ class SoftEnds:
         finally:
             self.loop.x_free = start
         return None if info.fraction < 1.0 else ends
+
+
+def _coordinates(response: Floats, masses: Floats, velocities: Floats) -> Floats:
+    """Return the generalised velocities (d,) closest to velocities (n, 3) of nodes, m/s, for their response (n, 3, d) to impulses."""
+    r = response.reshape(-1, response.shape[2])
+    weighted = np.repeat(masses, 3)[:, None] * r
+    result: Floats = np.linalg.lstsq(r.T @ weighted, weighted.T @ velocities.ravel(), rcond=1e-12)[0]
+    return result
+
+
+def _part_without_speed(velocities: Floats, change: Floats) -> float:
+    """Return the largest part, from 0 to 1, of changes (n, 3) with which no node is faster than the fastest was, by velocities (n, 3)."""
+    a, b = (change * change).sum(axis=1), (velocities * change).sum(axis=1)
+    squares = (velocities * velocities).sum(axis=1)
+    left = squares.max(initial=0.0) - squares
+    over = a + 2.0 * b > left
+    parts = (np.sqrt(b[over] ** 2 + a[over] * left[over]) - b[over]) / a[over]
+    return float(parts.min(initial=1.0))
+
+
+def _farthest(start: Floats, end: Floats) -> float:
+    """Return the longest way between positions (n, 3), m."""
+    return float(np.sqrt(((end - start) ** 2).sum(axis=1).max(initial=0.0)))
 
 
 def _activation(surface: ContactSurface) -> Floats:
