@@ -11,7 +11,7 @@ from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.force import unchanged
 
-# Of the kinetic and of the elastic energy: what contact may store beyond what it takes from motion. What rests stirs that much.
+# Of the kinetic energy of deformable bodies and of their elastic one: what contact may store beyond what it takes from motion. What rests stirs that much.
 _OF_MOTION, _OF_ELASTICITY = 1e-2, 5e-2
 
 # Of the sum of momenta: what rounding leaves of those that cancel.
@@ -35,11 +35,23 @@ def elastic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], po
     return total
 
 
-def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) -> float:
-    """Return the kinetic energy of all nodes that contact moves about their mean velocity, J."""
-    v, m = surface.velocities_of(bodies), masses_of(surface)
-    relative = v - (m[:, None] * v).sum(axis=0) / max(float(m.sum()), 1e-300)
-    return 0.5 * float((m * (relative * relative).sum(axis=1)).sum())
+def parts_without_speed(velocities: Floats, change: Floats, groups: Ints) -> Floats:
+    """Return for each group the largest part, from 0 to 1, of changes with which none of its nodes is faster than its fastest was.
+
+    Contact without rebound takes nodes along with what is faster; what it throws faster than that are light nodes between others.
+
+    Args:
+        velocities, change: (n, 3), m/s.
+        groups: (n,), numbers less than n.
+    """
+    a, b = (change * change).sum(axis=1), (velocities * change).sum(axis=1)
+    squares, most = (velocities * velocities).sum(axis=1), np.zeros(len(change))
+    np.maximum.at(most, groups, squares)
+    left = most[groups] - squares
+    over = a + 2.0 * b > left
+    result = np.ones(len(change))
+    np.minimum.at(result, groups[over], (np.sqrt(b[over] ** 2 + a[over] * left[over]) - b[over]) / a[over])
+    return result
 
 
 def inelastic_times(
@@ -56,8 +68,8 @@ def inelastic_times(
 
     Contact ends the approach of the ways over a loop. Velocities at its end are others: what repulsion has stopped by then does not
     approach any more, and would be thrown back by as much again. So each group of nodes gets the part of the velocities, from 0 to 1, that
-    comes nearest to those of its ways, and where nothing on a given path is in the group, no part that gives energy. As all nodes of a
-    group get the same part, momentum is kept.
+    comes nearest to those of its ways, and where nothing on a given path is in the group, no part that gives energy, or a node more speed
+    than the fastest of the group had. As all nodes of a group get the same part, momentum is kept.
 
     Args:
         surface: all surfaces, with their nodes.
@@ -87,6 +99,7 @@ def inelastic_times(
     wanted = sums((change * (touched - start)).sum(axis=1)) / over - now
     free_of_paths = sum(np.abs(sums(change[:, k])) for k in range(3)) <= _ROUNDING * sums(np.abs(change).sum(axis=1))
     part = np.clip(np.where(free_of_paths | held, np.minimum(wanted, -2.0 * now), wanted) / np.where(size > 0, size, 1.0), 0.0, 1.0)
+    part = np.where(free_of_paths | held, np.minimum(part, parts_without_speed(velocities, change, groups)), part)
     with np.errstate(divide="ignore"):
         times = np.where(size > 0, over / part, over)[groups]
     return times
@@ -124,5 +137,6 @@ def stores_too_much(
     falls = 0.0
     for first, body in zip(surface.starts, bodies, strict=False):
         falls += float(body.gravity @ body.gravity) * float(m[int(first) : int(first) + len(body)].sum())
-    least = taken + _OF_ELASTICITY * before + 0.5 * over**2 * falls
-    return stored if stored - before > least and stored - before > least + _OF_MOTION * kinetic_energy(surface, bodies) else None
+    v, mean = v[:count], (m @ v[:count]) / max(float(m.sum()), 1e-300)
+    motion = 0.5 * float(m @ ((v - mean) ** 2).sum(axis=1))
+    return stored if stored - before > taken + _OF_ELASTICITY * before + 0.5 * over**2 * falls + _OF_MOTION * motion else None

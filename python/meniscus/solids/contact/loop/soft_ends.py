@@ -11,7 +11,7 @@ from meniscus.core import Workspace
 from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.barrier_surfaces import barrier_of, surfaces_of
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
+from meniscus.solids.contact.energies import elastic_energy, masses_of, parts_without_speed, stores_too_much
 from meniscus.solids.contact.held_by_solids import pressed_into_solids
 from meniscus.solids.contact.loop.coupled_ends import cut_short, resolved
 from meniscus.solids.contact.loop.loop_state import LoopState
@@ -82,12 +82,10 @@ class SoftEnds:
         thrown = _farthest(here, ends)
         velocities = self.surface.velocities_of(self.bodies)
         way = self.loop.loop_time * _farthest(np.zeros_like(velocities), velocities)
-        if thrown <= _THROWN * way + float(self.surface.thickness.max(initial=0.0)):
-            if stored is None:
-                return LoopEnd(ends)
-            thrown = np.inf
+        if stored is None and thrown <= _THROWN * way + float(self.surface.thickness.max(initial=0.0)):
+            return LoopEnd(ends)
         trials = [other.trial for other, _ in self.surface.others]
-        softer = self._soft_end(here, np.inf if stored is None else stored, thrown)
+        softer = self._soft_end(here, *((np.inf, thrown) if stored is None else (stored, np.inf)))
         if softer is not None:
             return softer
         self._try_again(trials)
@@ -121,7 +119,7 @@ class SoftEnds:
                 return None
             x, residual = found
             there = self._at_possible_places(x)
-            if there is None or _farthest(here, there) >= thrown or elastic_energy(surface, self.bodies, there) >= stored:
+            if there is None or elastic_energy(surface, self.bodies, there) >= stored:
                 return None
             # What would be pressed into solids stays where it is, and the others give way.
             setup, others = self.loop.setup, np.setdiff1d(surface.movable, stopped)
@@ -130,6 +128,8 @@ class SoftEnds:
                 break
             stopped = np.union1d(stopped, pressed).astype(np.int32)
         else:
+            return None
+        if _farthest(here, there) >= thrown:
             return None
         masses = masses_of(surface)
         for rows, mass in surface.masses_of_coupled():
@@ -168,7 +168,7 @@ class SoftEnds:
                 now, size = now + float(z @ taken), size + float(taken @ taken)
         now, size = (a + float(alone @ (change * v).sum(axis=1)) for a, v in ((now, velocities), (size, change)))
         stored = elastic_energy(surface, self.bodies, there) - elastic_energy(surface, self.bodies, here)
-        part = _part_without_speed(velocities, change)
+        part = float(parts_without_speed(velocities, change, np.zeros(len(change), np.int32))[0])
         if part * now + 0.5 * part * part * size + stored <= 0.0:
             return part, True
         return float(np.clip(-now / max(size, 1e-300), 0.0, 1.0)), False
@@ -272,16 +272,6 @@ def _coordinates(response: Floats, masses: Floats, velocities: Floats) -> Floats
     weighted = np.repeat(masses, 3)[:, None] * r
     result: Floats = np.linalg.lstsq(r.T @ weighted, weighted.T @ velocities.ravel(), rcond=1e-12)[0]
     return result
-
-
-def _part_without_speed(velocities: Floats, change: Floats) -> float:
-    """Return the largest part, from 0 to 1, of changes (n, 3) with which no node is faster than the fastest was, by velocities (n, 3)."""
-    a, b = (change * change).sum(axis=1), (velocities * change).sum(axis=1)
-    squares = (velocities * velocities).sum(axis=1)
-    left = squares.max(initial=0.0) - squares
-    over = a + 2.0 * b > left
-    parts = (np.sqrt(b[over] ** 2 + a[over] * left[over]) - b[over]) / a[over]
-    return float(parts.min(initial=1.0))
 
 
 def _farthest(start: Floats, end: Floats) -> float:
