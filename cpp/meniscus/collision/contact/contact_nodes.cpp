@@ -53,8 +53,11 @@ void ContactNodes::connect() {
   plain_ = vertices() == nodes();
   for (std::int32_t v = 0; plain_ && v < vertices(); ++v) plain_ = shares(v).size() == 1 && shares(v)[0].node == v;
   numerics::list_by_rows(nodes(), user_first_, users_, [&](auto&& add) {
-    for (std::int32_t v = 0; v < vertices(); ++v)
-      for (const NodeShare& s : shares(v)) add(s.node, v);
+    for (std::int32_t v = 0; v < vertices(); ++v) {
+      const auto own = shares(v);
+      for (auto s = own.begin(); s != own.end(); ++s)
+        if (std::none_of(own.begin(), s, [&](const NodeShare& before) { return before.node == s->node; })) add(s->node, v);
+    }
   });
 }
 

@@ -83,7 +83,7 @@ class ContactNodes {
     const Index v = vertex;
     return {shares_.data() + first_[v], static_cast<std::size_t>(first_[v + 1] - first_[v])};
   }
-  /// Vertices that depend on a node, ascending.
+  /// Vertices that depend on a node, ascending, each once.
   std::span<const std::int32_t> vertices_of(std::int32_t node) const {
     const Index n = node;
     return {users_.data() + user_first_[n], static_cast<std::size_t>(user_first_[n + 1] - user_first_[n])};

@@ -104,7 +104,7 @@ class ContactLoop(LoopState):
             self.forget_cuts()
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
         change = soft.change
-        over = np.full(surface.size, length if change is None else soft.over)
+        over = np.full(surface.size, length if change is None else np.inf)
         if change is None and self.resolver is not None and info.contacts:
             groups = self.resolver.take_groups()
             over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length, held)
@@ -120,9 +120,9 @@ class ContactLoop(LoopState):
                 body.velocities[...] = v + part * (body.velocities - v)
             body.positions[...] = ends[rows]
         for other, rows in surface.others:
-            other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, over[rows])
             if change is not None:
                 other.take(change[rows])
+            other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, over[rows])
         if part < 1.0:
             self.setup.time = self.setup.time - (1.0 - part) * length
         self.x_free = np.array(ends)

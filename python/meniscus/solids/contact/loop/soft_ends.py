@@ -24,8 +24,8 @@ _STIFF = 1e4
 _ITERATIONS = 50
 # Of nodes, at most: for more it takes too long.
 _NODES = 100_000
-# Of the speed of the fastest node: what Newton's method may leave of the momentum, as a velocity of all that yields.
-_LEFT = 0.05
+# Of the change of velocities: what Newton's method may leave of the momentum, as a velocity of the nodes that move alone.
+_LEFT = 0.1
 # Of the way of the fastest node in the time of a loop: farther than that contact takes only nodes that it throws.
 _THROWN = 1.0
 # How often more nodes are kept out of solids.
@@ -37,13 +37,11 @@ class LoopEnd(NamedTuple):
 
     Attributes:
         positions: (n, 3), of all nodes, m.
-        change: (n, 3), m/s; of bodies with steps of their own beside that by their ways. None: all changes are those of the ways.
-        over: s, over which the ways of bodies with steps of their own make velocities.
+        change: (n, 3), of the velocities of nodes, m/s. None: that of their ways.
     """
 
     positions: Floats
     change: Floats | None = None
-    over: float = np.inf
 
 
 class SoftEnds:
@@ -117,37 +115,40 @@ class SoftEnds:
                 found = self._least_potential(here, stopped)
             if found is None:
                 return None
-            x, residual = found
+            x, residual, barrier = found
             there = self._at_possible_places(x)
             if there is None or elastic_energy(surface, self.bodies, there) >= stored:
                 return None
             # What would be pressed into solids stays where it is, and the others give way.
             setup, others = self.loop.setup, np.setdiff1d(surface.movable, stopped)
-            pressed = pressed_into_solids(setup.solid_obstacles, here, there, setup.time, others)
-            if not len(pressed):
+            deeper = pressed_into_solids(setup.solid_obstacles, here, there, setup.time, others)
+            if not len(deeper):
                 break
-            stopped = np.union1d(stopped, pressed).astype(np.int32)
+            stopped = np.union1d(stopped, deeper).astype(np.int32)
         else:
             return None
         if _farthest(here, there) >= thrown:
             return None
         masses = masses_of(surface)
-        for rows, mass in surface.masses_of_coupled():
-            masses[rows] = np.where(masses[rows] > 0, mass / (rows.stop - rows.start), 0.0)
         masses[surface.contact_nodes.inverse_masses == 0] = 0.0
         masses[stopped] = 0.0
-        by_way = (there - here) / length
-        # What Newton's method has left of the momentum equation, as one velocity of all that yields; where that is much, it has found no
-        # minimum.
-        left = length * residual / max(float(masses.sum()), 1e-300)
-        if np.abs(left).max() > _LEFT * _farthest(self.loop.x_free, there) / length:
-            return None
-        change = by_way - np.where(masses > 0, 1.0, 0.0)[:, None] * left
+        change = np.zeros_like(here)
+        for nodes, response in surface.moving_as_one():
+            masses[nodes] = 0.0
+            change[nodes] = response @ np.einsum("nid,ni->d", response, length * barrier[nodes])
+        alone = masses > 0
+        change[alone] = (x[alone] - here[alone]) / length
+        if alone.any():
+            # What Newton's method has left of the momentum equation, as one velocity of the nodes that move alone; where that is much, it
+            # has found no minimum.
+            left = length * residual[alone[: len(residual)]].sum(axis=0) / float(masses.sum())
+            if np.abs(left).max() > _LEFT * np.abs(change).max():
+                return None
+            change[alone] -= left
         part, gives_none = self._inelastic_part(masses, here, there, change)
         if not gives_none and not np.isfinite(stored):
             return None
-        change[surface.body_nodes :] -= by_way[surface.body_nodes :]
-        return LoopEnd(there, part * change, length / part if part > 0 else np.inf)
+        return LoopEnd(there, part * change)
 
     def _inelastic_part(self, masses: Floats, here: Floats, there: Floats, change: Floats) -> tuple[float, bool]:
         """Return the part of changes (n, 3) of velocities, m/s, that contact gives, and whether these give no energy.
@@ -160,23 +161,21 @@ class SoftEnds:
         if (here != start)[surface.inverse_masses == 0].any():
             return 1.0, True
         velocities = surface.velocities_of(self.bodies)
-        alone, now, size = np.array(masses), 0.0, 0.0
+        now, size = (float(masses @ (change * v).sum(axis=1)) for v in (velocities, change))
         for nodes, response in surface.moving_as_one():
-            alone[nodes] = 0.0
-            if masses[nodes].any():
-                z, taken = (_coordinates(response, masses[nodes], v[nodes]) for v in (velocities, change))
-                now, size = now + float(z @ taken), size + float(taken @ taken)
-        now, size = (a + float(alone @ (change * v).sum(axis=1)) for a, v in ((now, velocities), (size, change)))
+            z, taken = (_coordinates(response, v[nodes]) for v in (velocities, change))
+            now, size = now + float(z @ taken), size + float(taken @ taken)
         stored = elastic_energy(surface, self.bodies, there) - elastic_energy(surface, self.bodies, here)
         part = float(parts_without_speed(velocities, change, np.zeros(len(change), np.int32))[0])
         if part * now + 0.5 * part * part * size + stored <= 0.0:
             return part, True
         return float(np.clip(-now / max(size, 1e-300), 0.0, 1.0)), False
 
-    def _least_potential(self, here: Floats, stopped: Ints) -> tuple[Floats, Floats] | None:
-        """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
+    def _least_potential(self, here: Floats, stopped: Ints) -> tuple[Floats, Floats, Floats] | None:
+        """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the forces there, N.
 
-        Nodes that are `stopped` go their ways whatever touches them.
+        These are what is left of the sums of all forces and inertia on the nodes of bodies (k, 3), and those of the barrier (n, 3). Nodes
+        that are `stopped` go their ways whatever touches them.
         """
         surface, length, start = self.surface, self.loop.loop_time, self.loop.x_free
         cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
@@ -220,8 +219,9 @@ class SoftEnds:
         x, residual = np.empty_like(here), np.zeros((own, 3))
         step.positions(x)
         step.evaluate(np.ascontiguousarray(x[:own]), residual)
-        # What presses on nodes that do not yield is no momentum that is missing.
-        return x, residual[w[:own] > 0].sum(axis=0)
+        barrier_forces = np.zeros_like(x)
+        step.add_barrier_forces(step.stiffness, barrier_forces)
+        return x, residual, barrier_forces
 
     def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
         """Return the core of a body with the same forces and constraints, at the start of the loop."""
@@ -266,11 +266,9 @@ class SoftEnds:
         return None if info.fraction < 1.0 else ends
 
 
-def _coordinates(response: Floats, masses: Floats, velocities: Floats) -> Floats:
+def _coordinates(response: Floats, velocities: Floats) -> Floats:
     """Return the generalised velocities (d,) closest to velocities (n, 3) of nodes, m/s, for their response (n, 3, d) to impulses."""
-    r = response.reshape(-1, response.shape[2])
-    weighted = np.repeat(masses, 3)[:, None] * r
-    result: Floats = np.linalg.lstsq(r.T @ weighted, weighted.T @ velocities.ravel(), rcond=1e-12)[0]
+    result: Floats = np.linalg.lstsq(response.reshape(-1, response.shape[2]), velocities.ravel(), rcond=1e-12)[0]
     return result
 
 
