@@ -11,7 +11,8 @@ from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.force import unchanged
 
-# Of the kinetic energy of deformable bodies and of their elastic one: what contact may store beyond what it takes from motion. What rests stirs that much.
+# Of the kinetic and of the elastic energy of deformable bodies: what contact may store beyond what it takes from motion. What rests stirs
+# that much.
 _OF_MOTION, _OF_ELASTICITY = 1e-2, 5e-2
 
 # Of the sum of momenta: what rounding leaves of those that cancel.

@@ -1,4 +1,4 @@
-"""Ends of loops whose contacts would store more elastic energy than they take from motion."""
+"""Ends of loops whose contacts would store more elastic energy than they take from motion, or throw nodes."""
 
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ class LoopEnd(NamedTuple):
 
 
 class SoftEnds:
-    """The end of a loop at which deformable bodies give way as their elements let them.
+    """The end of a loop at which bodies give way as a whole.
 
     Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
-    impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
-    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid and reduced bodies are
-    nodes with few coordinates (`CoordinateForce`), those of position based dynamics are their nodes. Newton's method goes there from the start of the loop on ways
-    that are free of contact by the exact test. Momentum is kept to rounding errors, and what contact stores it takes from motion.
+    impulses have taken from motion, and light nodes between heavy bodies are thrown aside. Where that is so, the way is found anew, as the
+    minimum of the potential of implicit Euler over the whole loop: inertia about the places without contact, elements, damping, and a
+    barrier between surfaces. Rigid and reduced bodies are nodes with few coordinates (`CoordinateForce`), those of position based dynamics
+    are their nodes alone. Newton's method goes there from the start of the loop on ways that are free of contact by the exact test. Bodies
+    with few coordinates take the impulses of the barrier, all other nodes the velocities of their ways, so that momentum is kept to
+    rounding errors, and what contact stores it takes from motion.
 
     Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
 
@@ -66,10 +68,10 @@ class SoftEnds:
     def softened(self, here: Floats, ends: Floats, info: ContactInfo) -> LoopEnd:
         """Return the end of the loop with bodies that yield as a whole, where contact stores too much or throws nodes.
 
-        Contact takes nodes no farther than what touches them goes: nodes that impulses take farther than the fastest node goes in the time
-        of the loop are thrown, such as those of light sheets between heavy bodies. Where none is found, the loop ends before the contact. What contact stores grows with the square of the time that it acts over,
-        against what it takes from motion, and repulsion of the next loop knows what is near as that begins. In the first half step, and
-        where contact stores little, `ends` stays.
+        Contact takes nodes no farther than what touches them goes: those that impulses take farther than the fastest node goes in the time
+        of the loop are thrown. Where contact stores too much and no such end is found, the loop ends before the contact: against what it
+        takes from motion, what it stores grows with the square of the time that it acts over, and repulsion of the next loop knows what is
+        near as that begins. In the first half step, and where neither is so, `ends` stays.
 
         Args:
             here: (n, 3), positions of all nodes without contact, m.
@@ -102,9 +104,7 @@ class SoftEnds:
             other.trial = trial
 
     def _soft_end(self, here: Floats, stored: float, thrown: float) -> LoopEnd | None:
-        """Return an end as `softened` does; None where no end has less energy than `stored`, J, and takes nodes less
-        far than `thrown`, m.
-        """
+        """Return such an end; None where none is found with less elastic energy than `stored`, J, and ways shorter than `thrown`, m."""
         surface, length = self.surface, self.loop.loop_time
         if surface.size > _NODES:
             return None
