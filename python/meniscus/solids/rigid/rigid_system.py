@@ -15,7 +15,7 @@ from meniscus.core.solver import OnStage
 from meniscus.solids.interaction.budget import StepMeter
 from meniscus.solids.rigid.guard import RigidGuard, stop
 from meniscus.solids.rigid.rigid_body import RigidBody
-from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
+from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RIGID_SOLVER, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
 from meniscus.solids.rigid.rotations import require_turns, rotations_of
 from meniscus.solids.rigid.solid_points import points_in_solid
@@ -386,7 +386,7 @@ class RigidSystem(RigidSetup):
             FRICTION_LAW("friction", o.friction),
             o.holding_impulse,
             1.0 if o.warm_start else 0.0,
-            o.solver == "exact",
+            RIGID_SOLVER("solver", o.solver),
             math.inf if o.sleep_after is None else o.sleep_after,
             self._thickest if o.mesh_reach is None else o.mesh_reach,
         )

@@ -104,7 +104,7 @@ void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const Cont
   for (std::size_t i = 0; i < own.points.size(); ++i) {
     SolverPoint& c = own.points[i];
     c.change = 0;
-    if (!options.exact) {
+    if (!options.exact()) {
       const double u = c.normal.velocity(first, second);
       const double value = std::max(0.0, c.impulse + (c.target - u) * c.normal_mass);
       const double step = value - c.impulse;
