@@ -10,7 +10,7 @@ namespace meniscus::solids {
 namespace {
 
 /// Of the slop: by how much surfaces may move in a substep through what sweeps leave, and through what is left of it.
-constexpr double needless = 0.01, solved = 1e-3;
+constexpr double needless = 1e-4, solved = 1e-5;
 /// Of the way that the strongest force moves a body in a substep: the least slop that counts for these.
 constexpr double least_slop = 1e-3;
 /// Products of blocks that the factors of an island may take, for each of its points and for all: what costs more is left to
