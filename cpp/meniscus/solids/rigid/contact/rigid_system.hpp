@@ -160,10 +160,10 @@ class RigidSystem {
   /// Finds directly the impulses and pseudo-velocities of islands in which sweeps leave much.
   void solve_islands(const RigidArrays& a);
   Index solve_islands(IslandImpulses which, double enough);
-  /// What a sweep would change at points, by islands; returns the most, m/s.
+  /// What the last sweep has changed at points, by groups; returns the most, m/s.
   double find_lacks(IslandImpulses which);
   void mark_islands(double enough);
-  bool solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough);
+  bool solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough, Index most);
   Index island_bytes() const;
   void push(Index sweeps, double h);
   void store(const RigidArrays& a);
@@ -234,7 +234,15 @@ class RigidSystem {
   std::vector<double> matrix_, u_, p_;
   // Islands that are solved directly.
   numerics::DisjointSets<std::int32_t> joined_;
-  std::vector<double> lacks_;            ///< m/s, by groups, then the most of an island, at its root
+  std::vector<double> lacks_;  ///< m/s, by groups
+  /// By roots.
+  struct IslandGraph {
+    double bodies = 0, pairs = 0;                                              ///< how many; pairs that move both
+    double lightest = 0, heaviest = std::numeric_limits<double>::infinity();  ///< inverse masses, 1/kg
+    Index work_of_point = 0;
+  };
+  std::vector<IslandGraph> graphs_;
+  std::vector<Index> work_of_point_;     ///< by islands
   std::vector<std::int32_t> island_of_;  ///< by roots; -1: none that is solved directly
   std::vector<std::int32_t> numbers_;    ///< of bodies within their islands
   std::vector<std::int32_t> first_group_, island_groups_;

@@ -55,7 +55,7 @@ struct SolverPoint {
   std::array<double, 2> tangent_impulse{};
   double impact_impulse = 0;
   std::array<double, 2> impact_tangent{};
-  double change = 0;  ///< of a velocity at the point in the last sweep, m/s
+  double change = 0, push_change = 0;  ///< of a velocity at the point in the last sweep, and of its pseudo-velocity, m/s
 };
 
 /// Turns of a point with rolling or spinning friction.

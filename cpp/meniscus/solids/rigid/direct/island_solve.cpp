@@ -36,35 +36,47 @@ bool shorten(double limit, double stiffness, Vec<double, 2>& y, Eigen::Matrix2d&
 
 }  // namespace
 
-void IslandSolve::begin(const IslandBodies& all, std::span<const std::int32_t> groups, std::span<std::int32_t> numbers,
-                        IslandImpulses which) {
-  which_ = which;
+Index IslandSolve::order(const IslandBodies& all, std::span<const std::int32_t> groups, std::span<std::int32_t> numbers) {
   nodes_.clear();
-  points_.clear();
-  double mass = 0, turning = 0;
+  pairs_.clear();
   for (const std::int32_t g : groups) {
-    const SolverGroup& group = all.groups[g];
     std::array<std::int32_t, 2> nodes{-1, -1};
     for (std::size_t k = 0; k < 2; ++k) {
-      const std::int32_t body = group.bodies[k];
+      const std::int32_t body = all.groups[g].bodies[k];
       if (!all.moves[body]) continue;
       if (numbers[body] < 0) {
         numbers[body] = static_cast<std::int32_t>(nodes_.size());
-        Node& n = nodes_.emplace_back();
-        n.body = body;
-        n.before = n.free = n.now = all.velocities[body];
-        n.mass = 1 / all.inertias[body].inverse_mass;
-        n.inertia = all.inertias[body].inverse_inertia.inverse();
-        mass += n.mass;
-        turning += n.inertia.trace() / 3;
+        nodes_.emplace_back().body = body;
       }
       nodes[k] = numbers[body];
     }
+    pairs_.push_back({g, nodes});
+  }
+  matrix_.order(std::ssize(nodes_), [&](auto&& f) {
+    for (const Pair& p : pairs_)
+      if (p.nodes[0] >= 0 && p.nodes[1] >= 0) f(p.nodes[0], p.nodes[1]);
+  });
+  return matrix_.work();
+}
+
+void IslandSolve::begin(const IslandBodies& all, IslandImpulses which) {
+  which_ = which;
+  points_.clear();
+  mass_ = turning_mass_ = 0;
+  for (Node& n : nodes_) {
+    n.before = n.free = n.now = all.velocities[n.body];
+    n.mass = 1 / all.inertias[n.body].inverse_mass;
+    n.inertia = all.inertias[n.body].inverse_inertia.inverse();
+    mass_ += n.mass;
+    turning_mass_ += n.inertia.trace() / 3;
+  }
+  for (const Pair& pair : pairs_) {
+    const SolverGroup& group = all.groups[pair.group];
     for (Index i = group.first; i < group.first + group.count; ++i) {
       Point& p = points_.emplace_back();
       p.at = i;
-      p.group = g;
-      p.nodes = nodes;
+      p.group = pair.group;
+      p.nodes = pair.nodes;
       const SolverPoint& s = all.points[i];
       p.target = which == IslandImpulses::contact ? s.target : s.push_target;
       p.before.normal = which == IslandImpulses::contact ? s.impulse : s.push_impulse;
@@ -76,14 +88,6 @@ void IslandSolve::begin(const IslandBodies& all, std::span<const std::int32_t> g
       add_impulses(all, p, p.kept, -1, &Node::free);
     }
   }
-  mass_ = mass;
-  turning_mass_ = turning;
-  matrix_.order(std::ssize(nodes_), [&](auto&& f) {
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const auto [a, b] = points_[i].nodes;
-      if (a >= 0 && b >= 0 && (i == 0 || points_[i].group != points_[i - 1].group)) f(a, b);
-    }
-  });
 }
 
 const SolverTurns* IslandSolve::turns_of(const IslandBodies& all, const Point& p) const {
@@ -307,7 +311,8 @@ double IslandSolve::keep(const IslandBodies& all, const ContactOptions& options)
   return lack;
 }
 
-double IslandSolve::solve(const IslandBodies& all, const ContactOptions& options, double enough) {
+double IslandSolve::solve(const IslandBodies& all, const ContactOptions& options, IslandImpulses which, double enough) {
+  begin(all, which);
   double best = std::numeric_limits<double>::infinity();
   double masses = first_stiffness;
   int worse = 0;
@@ -350,7 +355,7 @@ void IslandSolve::write(const IslandBodies& all, const Point& p, const Impulses&
 
 Index IslandSolve::nbytes() const {
   return matrix_.nbytes() +
-         static_cast<Index>(nodes_.capacity() * sizeof(Node) + points_.capacity() * sizeof(Point) +
+         static_cast<Index>(nodes_.capacity() * sizeof(Node) + pairs_.capacity() * sizeof(Pair) + points_.capacity() * sizeof(Point) +
                             (gradient_.capacity() + step_.capacity()) * sizeof(Vector6) + start_.capacity() * sizeof(RigidVelocity));
 }
 

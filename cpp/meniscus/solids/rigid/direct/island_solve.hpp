@@ -34,15 +34,12 @@ struct IslandBodies {
 /// Of one island; keeps its memory.
 class IslandSolve {
  public:
-  /// Takes the groups of an island, by their numbers. `numbers` (by bodies) is scratch of all islands, each of which writes those of
-  /// its own bodies.
-  void begin(const IslandBodies& all, std::span<const std::int32_t> groups, std::span<std::int32_t> numbers, IslandImpulses which);
-  /// Products of blocks that one factorisation takes.
-  Index work() const { return matrix_.work(); }
-  std::size_t points() const { return points_.size(); }
+  /// Takes the groups of an island, by their numbers; returns the products of blocks that one factorisation takes. `numbers` (by
+  /// bodies, -1 before) is scratch of all islands, each of which writes those of its own bodies.
+  Index order(const IslandBodies& all, std::span<const std::int32_t> groups, std::span<std::int32_t> numbers);
   /// Finds impulses after which the next sweep would change no velocity at a point by more than `enough` (m/s), or comes near; writes
   /// them and the velocities, and returns what it would change.
-  double solve(const IslandBodies& all, const ContactOptions& options, double enough);
+  double solve(const IslandBodies& all, const ContactOptions& options, IslandImpulses which, double enough);
   /// Writes what was before `solve`.
   void restore(const IslandBodies& all) const;
   Index nbytes() const;
@@ -74,6 +71,10 @@ class IslandSolve {
     double mass = 0;
     Eigen::Matrix3d inertia;
   };
+  struct Pair {
+    std::int32_t group = 0;
+    std::array<std::int32_t, 2> nodes{};  ///< -1: does not move
+  };
   struct Point {
     Index at = 0;  ///< in the system
     std::int32_t group = 0;
@@ -86,6 +87,7 @@ class IslandSolve {
     Eigen::Matrix3d stiffness;
     Eigen::Matrix2d roll_stiffness;
   };
+  void begin(const IslandBodies& all, IslandImpulses which);
   const SolverTurns* turns_of(const IslandBodies& all, const Point& p) const;
   const RigidVelocity& velocity(const IslandBodies& all, const Point& p, std::size_t side) const;
   void add_impulses(const IslandBodies& all, const Point& p, const Impulses& x, double factor, RigidVelocity Node::* field);
@@ -109,6 +111,7 @@ class IslandSolve {
   void write(const IslandBodies& all, const Point& p, const Impulses& x) const;
 
   std::vector<Node> nodes_;
+  std::vector<Pair> pairs_;
   std::vector<Point> points_;
   std::vector<Vector6> gradient_, step_;
   std::vector<RigidVelocity> start_;

@@ -13,9 +13,14 @@ namespace {
 constexpr double needless = 1e-4, solved = 1e-5;
 /// Of the way that the strongest force moves a body in a substep: the least slop that counts for these.
 constexpr double least_slop = 1e-3;
-/// Products of blocks that the factors of an island may take, for each of its points and for all: what costs more is left to
-/// sweeps.
-constexpr Index most_work_of_point = 30, most_work = 40'000;
+/// Masses of an island that differ by less do not make sweeps slow.
+constexpr double alike = 10;
+/// Where they are alike, only islands of narrow towers and walls are worth a direct solve: with at most so many pairs of bodies for
+/// each body.
+constexpr double pairs_of_body = 2;
+/// Products of blocks that the factors of an island may take, for each of its points, where masses are alike and where not, and for
+/// all: what costs more is left to sweeps.
+constexpr Index work_of_point_alike = 2, work_of_point = 30, most_work = 40'000;
 
 }  // namespace
 
@@ -23,17 +28,8 @@ double RigidSystem::find_lacks(IslandImpulses which) {
   lacks_.assign(groups_.size(), 0);
   double most = 0;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const SolverGroup& g = groups_[k];
-    if (!moves(g.bodies[0]) && !moves(g.bodies[1])) continue;
-    const RigidVelocity &first = pseudo_[g.bodies[0]], &second = pseudo_[g.bodies[1]];
-    for (const SolverPoint& p : points_of(g).points) {
-      double lack = p.change;
-      if (which == IslandImpulses::push) {
-        const double change = (p.push_target - p.normal.velocity(first, second)) * p.normal_mass;
-        lack = std::abs(std::max(-p.push_impulse, change)) * p.normal.response;
-      }
-      lacks_[k] = std::max(lacks_[k], lack);
-    }
+    for (const SolverPoint& p : points_of(groups_[k]).points)
+      lacks_[k] = std::max(lacks_[k], which == IslandImpulses::push ? p.push_change : p.change);
     most = std::max(most, lacks_[k]);
   }
   return most;
@@ -58,8 +54,29 @@ void RigidSystem::mark_islands(double enough) {
     if (may_move_[j.bodies[0]] || may_move_[j.bodies[1]]) island_of_[root(j.bodies)] = left_alone;
   for (const SolverGroup& g : groups_)
     if (g.surface.across != 1 && (may_move_[g.bodies[0]] || may_move_[g.bodies[1]])) island_of_[root(g.bodies)] = left_alone;
+  graphs_.assign(parts.size(), {});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!may_move_[i]) continue;
+    IslandGraph& g = graphs_[joined_.root(static_cast<std::int32_t>(i))];
+    g.bodies += 1;
+    g.lightest = std::max(g.lightest, inertias_[i].inverse_mass);
+    g.heaviest = std::min(g.heaviest, inertias_[i].inverse_mass);
+  }
+  for (const SolverGroup& g : groups_)
+    if (may_move_[g.bodies[0]] && may_move_[g.bodies[1]]) graphs_[root(g.bodies)].pairs += 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    IslandGraph& g = graphs_[i];
+    if (g.bodies == 0) continue;
+    g.work_of_point = g.lightest < alike * g.heaviest ? work_of_point_alike : work_of_point;
+    if (g.work_of_point == work_of_point_alike && g.pairs > pairs_of_body * g.bodies) island_of_[i] = left_alone;
+  }
   std::int32_t islands = 0;
-  for (std::int32_t& i : island_of_) i = i == lacking ? islands++ : -1;
+  work_of_point_.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool takes = island_of_[i] == lacking;
+    island_of_[i] = takes ? islands++ : none;
+    if (takes) work_of_point_.push_back(graphs_[i].work_of_point);
+  }
   numerics::list_by_rows(Index{islands}, first_group_, island_groups_, [&](auto&& add) {
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const auto b = groups_[k].bodies;
@@ -70,7 +87,8 @@ void RigidSystem::mark_islands(double enough) {
   });
 }
 
-bool RigidSystem::solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough) {
+bool RigidSystem::solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough,
+                               Index most) {
   const bool push = which == IslandImpulses::push;
   const IslandBodies all{.groups = groups_,
                          .points = points_,
@@ -78,11 +96,10 @@ bool RigidSystem::solve_island(IslandSolve& own, std::span<const std::int32_t> g
                          .inertias = inertias_,
                          .moves = may_move_,
                          .velocities = push ? pseudo_ : velocities_};
-  own.begin(all, groups, numbers_, which);
-  if (own.work() > std::min(most_work, most_work_of_point * static_cast<Index>(own.points()))) return false;
+  if (own.order(all, groups, numbers_) > most) return false;
   double before = 0;
   for (const std::int32_t g : groups) before = std::max(before, lacks_[g]);
-  double after = own.solve(all, options, enough);
+  double after = own.solve(all, options, which, enough);
   // A sweep brings what is left into the cones, and tells what that was.
   for (const std::int32_t k : groups) {
     if (push) break;
@@ -107,7 +124,9 @@ Index RigidSystem::solve_islands(IslandImpulses which, double enough) {
   parallel_for(0, islands, 1, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const std::span<const std::int32_t> groups(island_groups_.data() + first_group_[i], first_group_[i + 1] - first_group_[i]);
-      solved_[i] = solve_island(*island_solves_[i], groups, which, solved * enough);
+      Index points = 0;
+      for (const std::int32_t g : groups) points += groups_[g].count;
+      solved_[i] = solve_island(*island_solves_[i], groups, which, solved * enough, std::min(most_work, work_of_point_[i] * points));
     }
   });
   return std::count(solved_.begin(), solved_.end(), 1);
@@ -123,7 +142,7 @@ void RigidSystem::solve_islands(const RigidArrays& a) {
 }
 
 Index RigidSystem::island_bytes() const {
-  Index sum = joined_.bytes() + static_cast<Index>(lacks_.capacity() * 8 + may_move_.capacity() + solved_.capacity() +
+  Index sum = joined_.bytes() + static_cast<Index>(lacks_.capacity() * 8 + graphs_.capacity() * sizeof(IslandGraph) + work_of_point_.capacity() * 8 + may_move_.capacity() + solved_.capacity() +
                                                    4 * (island_of_.capacity() + numbers_.capacity() + first_group_.capacity() +
                                                         island_groups_.capacity()));
   for (const auto& s : island_solves_) sum += s->nbytes();
