@@ -39,22 +39,20 @@ void EnvelopeCholesky::place_items(Index items) {
   for (Index i = 0; i < items; ++i) place_[queue_[i]] = static_cast<std::int32_t>(i);
   first_.resize(items);
   row_.resize(items);
-  Index size = 0;
-  work_ = 0;
+  work_ = blocks_below_ = 0;
   for (Index i = 0; i < items; ++i) {
     first_[i] = i;
     for (std::int32_t k = start_[queue_[i]]; k < start_[queue_[i] + 1]; ++k) first_[i] = std::min<Index>(first_[i], place_[next_[k]]);
-    row_[i] = size;
-    size += i - first_[i];
+    row_[i] = blocks_below_;
+    blocks_below_ += i - first_[i];
     work_ += 1 + (i - first_[i]) * (i - first_[i] + 3) / 2;
   }
-  diagonal_.resize(items);
-  blocks_.resize(size);
-  ordered_.resize(items);
-  clear();
 }
 
 void EnvelopeCholesky::clear() {
+  diagonal_.resize(place_.size());
+  ordered_.resize(place_.size());
+  blocks_.resize(blocks_below_);
   for (Matrix6& m : diagonal_) m.setZero();
   for (Matrix6& m : blocks_) m.setZero();
 }

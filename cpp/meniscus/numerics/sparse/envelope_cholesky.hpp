@@ -22,7 +22,7 @@ class EnvelopeCholesky {
   using Vector6 = Vec<double, 6>;
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-  /// Chooses the order of `items` rows, and sets the matrix to zero: each_pair(f) calls f(a, b) for rows that have a block in
+  /// Chooses the order of `items` rows, `clear` comes next: each_pair(f) calls f(a, b) for rows that have a block in
   /// common, which may come more than once.
   template <class EachPair>
   void order(Index items, EachPair&& each_pair) {
@@ -37,6 +37,7 @@ class EnvelopeCholesky {
   }
   /// Products of blocks that `factor` takes.
   Index work() const { return work_; }
+  /// Makes room for the matrix of this order, and sets it to zero.
   void clear();
   /// Adds to a block on the diagonal.
   void add(std::int32_t item, const Matrix6& m) { diagonal_[place_[item]] += m; }
@@ -65,7 +66,7 @@ class EnvelopeCholesky {
   std::vector<Index> first_, row_;  ///< by places: the column of the first block, and where it is
   std::vector<Matrix6> diagonal_, blocks_;
   std::vector<Vector6> ordered_;
-  Index work_ = 0;
+  Index work_ = 0, blocks_below_ = 0;
 };
 
 }  // namespace meniscus::numerics
