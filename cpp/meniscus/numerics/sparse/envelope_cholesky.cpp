@@ -17,9 +17,8 @@ std::int32_t EnvelopeCholesky::spread(std::int32_t from, std::size_t first) {
       place_[next_[k]] = 0;
       queue_.push_back(next_[k]);
     }
-    std::sort(queue_.begin() + static_cast<std::ptrdiff_t>(end), queue_.end(), [&](std::int32_t a, std::int32_t b) {
-      return degree(a) != degree(b) ? degree(a) < degree(b) : a < b;
-    });
+    std::sort(queue_.begin() + static_cast<std::ptrdiff_t>(end), queue_.end(),
+              [&](std::int32_t a, std::int32_t b) { return degree(a) != degree(b) ? degree(a) < degree(b) : a < b; });
   }
   return queue_.back();
 }
@@ -42,7 +41,8 @@ void EnvelopeCholesky::place_items(Index items) {
   work_ = blocks_below_ = 0;
   for (Index i = 0; i < items; ++i) {
     first_[i] = i;
-    for (std::int32_t k = start_[queue_[i]]; k < start_[queue_[i] + 1]; ++k) first_[i] = std::min<Index>(first_[i], place_[next_[k]]);
+    for (std::int32_t k = start_[queue_[i]]; k < start_[queue_[i] + 1]; ++k)
+      first_[i] = std::min<Index>(first_[i], place_[next_[k]]);
     row_[i] = blocks_below_;
     blocks_below_ += i - first_[i];
     work_ += 1 + (i - first_[i]) * (i - first_[i] + 3) / 2;
@@ -84,9 +84,10 @@ void EnvelopeCholesky::solve(std::span<Vector6> x) {
 }
 
 Index EnvelopeCholesky::nbytes() const {
-  return static_cast<Index>((start_.capacity() + next_.capacity() + queue_.capacity() + place_.capacity()) * sizeof(std::int32_t) +
-                            (first_.capacity() + row_.capacity()) * sizeof(Index) +
-                            (diagonal_.capacity() + blocks_.capacity()) * sizeof(Matrix6) + ordered_.capacity() * sizeof(Vector6));
+  return static_cast<Index>(
+      (start_.capacity() + next_.capacity() + queue_.capacity() + place_.capacity()) * sizeof(std::int32_t) +
+      (first_.capacity() + row_.capacity()) * sizeof(Index) + (diagonal_.capacity() + blocks_.capacity()) * sizeof(Matrix6) +
+      ordered_.capacity() * sizeof(Vector6));
 }
 
 }  // namespace meniscus::numerics

@@ -1,9 +1,9 @@
 /// Cholesky factors of symmetric positive definite matrices of 6 x 6 blocks with a narrow graph, as those of towers and walls of
 /// rigid bodies: rows from their first block on, in an order that keeps them short.
 ///
-/// Sources: Cuthill and McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969; George, "Computer implementation of the
-/// finite element method", 1971 (the order from behind); Jennings, "A compact storage scheme for the solution of symmetric linear
-/// simultaneous equations", 1966 (rows from their first entry on).
+/// Sources: Cuthill and McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969; George, "Computer implementation of
+/// the finite element method", 1971 (the order from behind); Jennings, "A compact storage scheme for the solution of symmetric
+/// linear simultaneous equations", 1966 (rows from their first entry on).
 #pragma once
 
 #include "meniscus/core/types.hpp"

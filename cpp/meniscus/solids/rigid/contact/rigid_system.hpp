@@ -237,7 +237,7 @@ class RigidSystem {
   std::vector<double> lacks_;  ///< m/s, by groups
   /// By roots.
   struct IslandGraph {
-    double bodies = 0, pairs = 0;                                              ///< how many; pairs that move both
+    double bodies = 0, pairs = 0;                                             ///< how many; pairs that move both
     double lightest = 0, heaviest = std::numeric_limits<double>::infinity();  ///< inverse masses, 1/kg
     Index work_of_point = 0;
   };

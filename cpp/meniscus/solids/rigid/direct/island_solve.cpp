@@ -7,10 +7,11 @@
 namespace meniscus::solids {
 namespace {
 
-/// Of the proximal point method, in masses of the island: the larger, the fewer turns of the outer loop, and the fewer digits of
-/// velocities of bodies that are light among heavy ones.
+/// Of the proximal point method, in masses of the island. A soft start lets few contacts change at once; the stiffer, the fewer
+/// turns of the outer loop, and the fewer digits of velocities of bodies that are light among heavy ones.
 constexpr double first_stiffness = 1, growth = 10, most_stiffness = 1e4;
-constexpr int most_turns = 12, most_worse = 4, most_steps = 15, most_cuts = 8;
+/// Turns of the outer loop, those in a row that bring nothing, Newton steps of a turn, and parts that a step is cut to.
+constexpr int most_turns = 60, most_worse = 12, most_steps = 15, most_cuts = 8;
 /// Of the slope at the start of a line search: what may be left of it.
 constexpr double steep = 0.5;
 
@@ -82,7 +83,8 @@ void IslandSolve::begin(const IslandBodies& all, IslandImpulses which) {
       p.before.normal = which == IslandImpulses::contact ? s.impulse : s.push_impulse;
       if (which == IslandImpulses::contact) {
         p.before.slide = {s.tangent_impulse[0], s.tangent_impulse[1]};
-        if (const SolverTurns* const t = turns_of(all, p)) p.before.spin = t->impulse[0], p.before.roll = {t->impulse[1], t->impulse[2]};
+        if (const SolverTurns* const t = turns_of(all, p))
+          p.before.spin = t->impulse[0], p.before.roll = {t->impulse[1], t->impulse[2]};
       }
       p.kept = p.now = p.before;
       add_impulses(all, p, p.kept, -1, &Node::free);
@@ -150,7 +152,8 @@ bool IslandSolve::respond(const IslandBodies& all) {
       p.stiffness.setZero();
       p.stiffness(0, 0) = normal > 0 ? stiffness_ : 0;
     } else {
-      const Vector2 slide = p.kept.slide - stiffness_ * Vector2(s.tangent[0].velocity(first, second), s.tangent[1].velocity(first, second));
+      const Vector2 slide =
+          p.kept.slide - stiffness_ * Vector2(s.tangent[0].velocity(first, second), s.tangent[1].velocity(first, second));
       project(p, normal, slide);
       differs = differs || (state.zone == Zone::slides && p.friction > 0);
       if (const SolverTurns* const t = turns_of(all, p)) {
@@ -180,7 +183,8 @@ bool IslandSolve::respond(const IslandBodies& all) {
       if (which_ == IslandImpulses::push) continue;
       g -= p.now.slide[0] * on_body(s.tangent[0], k) + p.now.slide[1] * on_body(s.tangent[1], k);
       if (t)
-        g -= p.now.spin * on_body(t->rows[0], k) + p.now.roll[0] * on_body(t->rows[1], k) + p.now.roll[1] * on_body(t->rows[2], k);
+        g -=
+            p.now.spin * on_body(t->rows[0], k) + p.now.roll[0] * on_body(t->rows[1], k) + p.now.roll[1] * on_body(t->rows[2], k);
     }
   }
   return differs;
@@ -355,8 +359,9 @@ void IslandSolve::write(const IslandBodies& all, const Point& p, const Impulses&
 
 Index IslandSolve::nbytes() const {
   return matrix_.nbytes() +
-         static_cast<Index>(nodes_.capacity() * sizeof(Node) + pairs_.capacity() * sizeof(Pair) + points_.capacity() * sizeof(Point) +
-                            (gradient_.capacity() + step_.capacity()) * sizeof(Vector6) + start_.capacity() * sizeof(RigidVelocity));
+         static_cast<Index>(nodes_.capacity() * sizeof(Node) + pairs_.capacity() * sizeof(Pair) +
+                            points_.capacity() * sizeof(Point) + (gradient_.capacity() + step_.capacity()) * sizeof(Vector6) +
+                            start_.capacity() * sizeof(RigidVelocity));
 }
 
 }  // namespace meniscus::solids

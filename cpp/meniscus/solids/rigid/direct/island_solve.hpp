@@ -1,16 +1,15 @@
-/// Impulses at all contacts of an island at once, in the cone of friction, where sweeps carry them too slowly: towers, walls, much
-/// that rests on little.
+/// Impulses at all contacts of an island at once, in the cone of friction, where sweeps carry them too slowly: towers, walls,
+/// much that rests on little.
 ///
-/// The velocities of bodies are the unknowns. Impulses are the projections of p - r u onto what may act (u: what the relative
-/// velocity lacks, or slides), which is the proximal point method for the dual problem: contacts that share a load in more than one
-/// way need nothing else. For given limits of friction the velocities are the minimum of a convex function, found by Newton's method
-/// with a line search, whose matrix has the graph of the contacts; limits and impulses follow in an outer loop, which the stiffness r
-/// makes short.
+/// The velocities of bodies are the unknowns. Impulses are the projections of p - r u onto the cone of friction (u: the relative
+/// velocity beyond what it must be), which is the proximal point method for the dual problem: contacts that share a load in more
+/// than one way need nothing else. The velocities are then the minimum of a convex function, found by Newton's method with a line
+/// search, whose matrix has the graph of the contacts. What slides would part by its speed times the coefficient, which that of
+/// the turn before takes back. An outer loop moves p, and stiffens r.
 ///
 /// Sources: Alart and Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991
-/// (projections); Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
-/// Haslinger, Hlaváček and Nečas, "Numerical methods for unilateral problems in solid mechanics", 1996 (limits of friction in an
-/// outer loop).
+/// (projections); Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming",
+/// 1976; De Saxcé and Feng, "The bipotential method", 1998 (Coulomb's law as a convex one with a shift).
 #pragma once
 
 #include "meniscus/numerics/sparse/envelope_cholesky.hpp"
@@ -37,8 +36,8 @@ class IslandSolve {
   /// Takes the groups of an island, by their numbers; returns the products of blocks that one factorisation takes. `numbers` (by
   /// bodies, -1 before) is scratch of all islands, each of which writes those of its own bodies.
   Index order(const IslandBodies& all, std::span<const std::int32_t> groups, std::span<std::int32_t> numbers);
-  /// Finds impulses after which the next sweep would change no velocity at a point by more than `enough` (m/s), or comes near; writes
-  /// them and the velocities, and returns what it would change.
+  /// Finds impulses after which the next sweep would change no velocity at a point by more than `enough` (m/s), or comes near;
+  /// writes them and the velocities, and returns what it would change.
   double solve(const IslandBodies& all, const ContactOptions& options, IslandImpulses which, double enough);
   /// Writes what was before `solve`.
   void restore(const IslandBodies& all) const;

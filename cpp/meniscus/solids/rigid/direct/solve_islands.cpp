@@ -15,11 +15,11 @@ constexpr double needless = 1e-4, solved = 1e-5;
 constexpr double least_slop = 1e-3;
 /// Masses of an island that differ by less do not make sweeps slow.
 constexpr double alike = 10;
-/// Where they are alike, only islands of narrow towers and walls are worth a direct solve: with at most so many pairs of bodies for
-/// each body.
+/// Where they are alike, only islands of narrow towers and walls are worth a direct solve: with at most so many pairs of bodies
+/// for each body.
 constexpr double pairs_of_body = 2;
-/// Products of blocks that the factors of an island may take, for each of its points, where masses are alike and where not, and for
-/// all: what costs more is left to sweeps.
+/// Products of blocks that the factors of an island may take, for each of its points, where masses are alike and where not, and
+/// for all: what costs more is left to sweeps.
 constexpr Index work_of_point_alike = 2, work_of_point = 30, most_work = 40'000;
 
 }  // namespace
@@ -104,9 +104,8 @@ bool RigidSystem::solve_island(IslandSolve& own, std::span<const std::int32_t> g
   for (const std::int32_t k : groups) {
     if (push) break;
     const SolverGroup& g = groups_[k];
-    with_bodies(g.bodies, velocities_, [&](RigidVelocity& first, RigidVelocity& second) {
-      sweep_contacts(g, points_of(g), options, first, second);
-    });
+    with_bodies(g.bodies, velocities_,
+                [&](RigidVelocity& first, RigidVelocity& second) { sweep_contacts(g, points_of(g), options, first, second); });
     for (const SolverPoint& p : points_of(g).points) after = std::max(after, p.change);
   }
   if (after <= before) return true;
@@ -126,7 +125,8 @@ Index RigidSystem::solve_islands(IslandImpulses which, double enough) {
       const std::span<const std::int32_t> groups(island_groups_.data() + first_group_[i], first_group_[i + 1] - first_group_[i]);
       Index points = 0;
       for (const std::int32_t g : groups) points += groups_[g].count;
-      solved_[i] = solve_island(*island_solves_[i], groups, which, solved * enough, std::min(most_work, work_of_point_[i] * points));
+      solved_[i] =
+          solve_island(*island_solves_[i], groups, which, solved * enough, std::min(most_work, work_of_point_[i] * points));
     }
   });
   return std::count(solved_.begin(), solved_.end(), 1);
@@ -142,9 +142,11 @@ void RigidSystem::solve_islands(const RigidArrays& a) {
 }
 
 Index RigidSystem::island_bytes() const {
-  Index sum = joined_.bytes() + static_cast<Index>(lacks_.capacity() * 8 + graphs_.capacity() * sizeof(IslandGraph) + work_of_point_.capacity() * 8 + may_move_.capacity() + solved_.capacity() +
-                                                   4 * (island_of_.capacity() + numbers_.capacity() + first_group_.capacity() +
-                                                        island_groups_.capacity()));
+  Index sum =
+      joined_.bytes() +
+      static_cast<Index>(lacks_.capacity() * 8 + graphs_.capacity() * sizeof(IslandGraph) + work_of_point_.capacity() * 8 +
+                         may_move_.capacity() + solved_.capacity() +
+                         4 * (island_of_.capacity() + numbers_.capacity() + first_group_.capacity() + island_groups_.capacity()));
   for (const auto& s : island_solves_) sum += s->nbytes();
   return sum;
 }
