@@ -11,7 +11,7 @@ from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import HalfSpace, KinematicSolid, Pose
 
 
 def on_ground(friction=0.5, **options):
@@ -83,11 +83,11 @@ TOWERS = [
     slow_but(TOWERS, (1000, 0.1, 1 / 60, "top"), (1000, 1.0, 0.01, "alternating"), (1, 0.01, 0.01, "top"), (1000, 0.01, 1 / 60, "each")),
 )
 def test_towers_of_ten_stand_for_ten_seconds_with_default_options(ratio, edge, dt, order):
-    """Sweeps alone let each of them fall within two seconds, but for the largest boxes of masses alike."""
+    """Sweeps alone let each of them fall, but for boxes of 1 m of masses alike or 1 : 10."""
     system = tower(ratio, edge, order)
-    assert drift(system, 10, dt) < 2e-3 * edge
+    assert drift(system, 10, dt) < 5e-4 * edge
     assert max(np.linalg.norm(b.velocity) for b in system.bodies) < 1e-3 * math.sqrt(9.81 * edge)
-    assert system.report.residual < 1e-3 * math.sqrt(9.81 * edge)
+    assert system.report.residual < 1e-4 * math.sqrt(9.81 * edge)
 
 
 @pytest.mark.parametrize("substeps", [1, 4])
@@ -108,11 +108,24 @@ def test_a_tower_in_a_world_and_one_of_a_million_to_one():
     assert max(abs(b.center[2] - 0.05 - 0.1 * k) for k, b in enumerate(boxes)) < 2e-4
 
 
+@pytest.mark.parametrize("dt", [0.01, 1 / 60])
+def test_towers_on_solids_that_only_have_a_distance_are_still(dt):
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    system.add_obstacle(KinematicSolid(HalfSpace((0, 0, 0), (0, 0, 1))), friction=0.5)
+    for k in range(5):
+        system.add(RigidBody.box((0.1,) * 3, 500 * 100 ** (k == 4), pose=Pose((0, 0, 0.05 + 0.1 * k))), friction=0.5)
+    assert drift(system, 2, dt) < 1e-5
+    for _ in range(50):
+        system.step(dt)
+        assert max(np.linalg.norm(b.velocity) for b in system.bodies) < 2e-4
+
+
 def test_towers_have_the_same_bits_on_any_number_of_threads():
     direct = []
 
     def run():
-        system = on_ground()
+        # Each step begins from nothing, and needs a direct solve of each tower.
+        system = on_ground(warm_start=False)
         for x in range(4):
             for k in range(5):
                 pose = Pose((0.2 * x, 0.01 * k, 0.05 + 0.1 * k))
@@ -125,7 +138,7 @@ def test_towers_have_the_same_bits_on_any_number_of_threads():
         everywhere(run)
     finally:
         ms.set_num_threads(before)
-    assert min(direct) > 10
+    assert min(direct) >= 60
 
 
 def test_residual_falls_with_iterations():
