@@ -36,7 +36,8 @@ class RigidSystem(RigidSetup):
     """Rigid bodies that touch each other and solids, and are joined.
 
     A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
-    joints (Gauss-Seidel) that begin with the impulses of the step before. Results have the same bits on any number of threads. Its stages
+    joints (Gauss-Seidel) that begin with the impulses of the step before; what these leave of narrow islands, as towers, or where masses
+    differ, is solved directly (`RigidOptions.solver`). Results have the same bits on any number of threads. Its stages
     are methods, called in this order: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
     impulses of joints and contacts; `move`: positions. With substeps, all are called as often.
 
