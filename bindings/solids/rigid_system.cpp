@@ -4,6 +4,7 @@
 namespace meniscus::bindings {
 namespace {
 
+using solids::ContactSolver;
 using solids::FrictionLaw;
 using solids::JointKind;
 using solids::RigidForm;
@@ -27,6 +28,11 @@ void bind_enums(py::module_& m) {
   py::native_enum<FrictionLaw>(m, "FrictionLaw", "enum.Enum")
       .value("cone", FrictionLaw::cone)
       .value("printed", FrictionLaw::printed)
+      .finalize();
+  py::native_enum<ContactSolver>(m, "ContactSolver", "enum.Enum")
+      .value("auto", ContactSolver::automatic)
+      .value("sweeps", ContactSolver::sweeps)
+      .value("exact", ContactSolver::exact)
       .finalize();
   py::native_enum<JointKind>(m, "JointKind", "enum.Enum")
       .value("ball", JointKind::ball)
@@ -133,6 +139,7 @@ void bind_memory(py::class_<RigidSystem>& c) {
         out["residual"] = r.residual;
         out["deepest"] = r.deepest;
         out["exact"] = r.exact;
+        out["direct"] = r.direct;
         return out;
       });
 }
@@ -177,7 +184,7 @@ void bind_setup(py::class_<RigidSystem>& c) {
       .def("set_apart", [](RigidSystem& self, std::vector<std::array<std::int32_t, 2>> pairs) { self.apart = std::move(pairs); })
       .def("set_options",
            [](RigidSystem& self, int iterations, double tolerance, double restitution_speed, double push, double slop,
-              FrictionLaw law, double holding_impulse, double warm, bool exact, double sleep_after, double mesh_reach) {
+              FrictionLaw law, double holding_impulse, double warm, ContactSolver solver, double sleep_after, double mesh_reach) {
              self.options = {.iterations = iterations,
                              .tolerance = tolerance,
                              .restitution_speed = restitution_speed,
@@ -186,7 +193,7 @@ void bind_setup(py::class_<RigidSystem>& c) {
                              .law = law,
                              .holding_impulse = holding_impulse,
                              .warm = warm,
-                             .exact = exact};
+                             .solver = solver};
              self.sleep.after = sleep_after;
              self.mesh_reach = mesh_reach;
            })

@@ -269,7 +269,7 @@ def test_guarantee_cuts_what_contact_does_not_stop():
     """So few sweeps that boxes are pressed into each other; and one that would pass through in a step."""
     ends = []
     for guarantee in (False, True):
-        system = RigidSystem(RigidOptions(iterations=1, warm_start=False, push=0.0), gravity=(0, 0, -9.81))
+        system = RigidSystem(RigidOptions(iterations=1, warm_start=False, push=0.0, solver="sweeps"), gravity=(0, 0, -9.81))
         system.add(RigidBody.box((3, 3, 1), motion="fixed"), thickness=0.01)
         for k in range(8):
             system.add(RigidBody.box((1, 1, 1), 1000 * 4**k, pose=Pose((0.01 * k, 0, 1.02 + 1.02 * k))), thickness=0.01)

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from support.same_bits import everywhere
 from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import HalfSpace, KinematicSolid, Pose
 
 
 def on_ground(friction=0.5, **options):
@@ -58,10 +59,92 @@ def test_a_hundred_times_the_mass_on_top():
     assert max(np.linalg.norm(b.velocity) for b in system.bodies) < 1e-4
 
 
+def tower(ratio, edge, order="top", count=10, **options):
+    """Boxes on each other: the highest, each second, or each one more than the one below, is so much denser."""
+    system = on_ground(**options)
+    for k in range(count):
+        heavier = {"top": ratio ** (k == count - 1), "alternating": ratio ** (k % 2), "each": ratio ** (k / (count - 1))}[order]
+        system.add(RigidBody.box((edge,) * 3, 500 * heavier, pose=Pose((0, 0, edge * (0.5 + k)))), friction=0.5)
+    return system
+
+
+TOWERS = [
+    (ratio, edge, dt, order)
+    for ratio in (1, 10, 100, 1000)
+    for edge in (0.01, 0.1, 1.0)
+    for dt in (1 / 60, 0.01)
+    for order in ("top", "each", "alternating")
+    if ratio > 1 or order == "top"
+]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "edge", "dt", "order"),
+    slow_but(TOWERS, (1000, 0.1, 1 / 60, "top"), (1000, 1.0, 0.01, "alternating"), (1, 0.01, 0.01, "top"), (1000, 0.01, 1 / 60, "each")),
+)
+def test_towers_of_ten_stand_for_ten_seconds_with_default_options(ratio, edge, dt, order):
+    """Sweeps alone let each of them fall, but for boxes of 1 m of masses alike or 1 : 10."""
+    system = tower(ratio, edge, order)
+    assert drift(system, 10, dt) < 5e-4 * edge
+    assert max(np.linalg.norm(b.velocity) for b in system.bodies) < 1e-3 * math.sqrt(9.81 * edge)
+    assert system.report.residual < 1e-4 * math.sqrt(9.81 * edge)
+
+
+@pytest.mark.parametrize("substeps", [1, 4])
+def test_sweeps_alone_let_a_tower_fall(substeps):
+    assert drift(tower(1000, 0.1, solver="sweeps", substeps=substeps), 2) > 0.05
+    assert drift(tower(1000, 0.1, substeps=substeps), 2) < 2e-4
+
+
+def test_a_tower_in_a_world_and_one_of_a_million_to_one():
+    world = ms.solids.World(gravity=(0, 0, -9.81))
+    world.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)), friction=0.5)
+    boxes = [
+        world.add(RigidBody.box((0.1,) * 3, 500 * 10**6 ** (k == 4), pose=Pose((0, 0, 0.05 + 0.1 * k))), friction=0.5) for k in range(5)
+    ]
+    for _ in range(200):
+        info = world.step(0.01)
+    assert info.rigid.residual < 1e-3
+    assert max(abs(b.center[2] - 0.05 - 0.1 * k) for k, b in enumerate(boxes)) < 2e-4
+
+
+@pytest.mark.parametrize("dt", [0.01, 1 / 60])
+def test_towers_on_solids_that_only_have_a_distance_are_still(dt):
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    system.add_obstacle(KinematicSolid(HalfSpace((0, 0, 0), (0, 0, 1))), friction=0.5)
+    for k in range(5):
+        system.add(RigidBody.box((0.1,) * 3, 500 * 100 ** (k == 4), pose=Pose((0, 0, 0.05 + 0.1 * k))), friction=0.5)
+    assert drift(system, 2, dt) < 1e-5
+    for _ in range(50):
+        system.step(dt)
+        assert max(np.linalg.norm(b.velocity) for b in system.bodies) < 2e-4
+
+
+def test_towers_have_the_same_bits_on_any_number_of_threads():
+    direct = []
+
+    def run():
+        # Each step begins from nothing, and needs a direct solve of each tower.
+        system = on_ground(warm_start=False)
+        for x in range(4):
+            for k in range(5):
+                pose = Pose((0.2 * x, 0.01 * k, 0.05 + 0.1 * k))
+                system.add(RigidBody.box((0.1,) * 3, 500 * 1000 ** (k == 4), pose=pose), friction=0.5)
+        direct.append(sum(system.step(0.01).direct for _ in range(20)))
+        return [np.array([b.state_row for b in system.bodies]), system.contact_points]
+
+    before = ms.num_threads()
+    try:
+        everywhere(run)
+    finally:
+        ms.set_num_threads(before)
+    assert min(direct) >= 60
+
+
 def test_residual_falls_with_iterations():
     residuals = []
     for iterations in (5, 20, 80):
-        system = on_ground(iterations=iterations, warm_start=False)
+        system = on_ground(iterations=iterations, warm_start=False, solver="sweeps")
         for k in range(6):
             system.add(RigidBody.box((1, 1, 1), pose=Pose((0, 0, 0.5 + k))), friction=0.5)
         residuals.append(system.step(0.01).residual)

@@ -23,8 +23,9 @@ FRICTION_LAW = CoreOption(FrictionLaw, _solids.FrictionLaw)
 JointKind = Literal["ball", "hinge", "slider", "fixed"]
 """Kinds of joints."""
 JOINT_KIND = CoreOption(JointKind, _solids.JointKind)
-RigidSolver = Literal["sweeps", "exact"]
-"""How normal impulses are found."""
+RigidSolver = Literal["auto", "sweeps", "exact"]
+"""How impulses are found."""
+RIGID_SOLVER = CoreOption(RigidSolver, _solids.ContactSolver)
 RigidFormKind = Literal["auto", "convex", "hull", "mesh"]
 """What contact sees of a body."""
 
@@ -88,8 +89,9 @@ class RigidOptions:
         iterations: sweeps over all contacts and joints in a substep.
         substeps: how often forces, impulses and positions are taken in a step. Contacts are found as often where bodies move.
         tolerance: m/s; sweeps end when none changes a velocity at a contact by more. 0: all are taken.
-        solver: "sweeps" (Gauss-Seidel); "exact": normal impulses of all contacts together, by the linear complementarity problem,
-            between sweeps of friction; for up to some hundred contacts.
+        solver: "auto": sweeps (Gauss-Seidel), and where these leave much, as in towers or under heavy bodies, impulses of the
+            island directly, by Newton's method; "sweeps": these alone; "exact": normal impulses of all contacts together, by the linear
+            complementarity problem, between sweeps of friction; for up to some hundred contacts.
         friction: "cone": what holds is at most the static coefficient times the normal force, what slips has the dynamic one against it;
             "printed": tangential velocity is stopped wherever the normal impulse exceeds `holding_impulse`, however much that takes.
         holding_impulse: kg m/s.
@@ -109,7 +111,7 @@ class RigidOptions:
     iterations: int = 20
     substeps: int = 1
     tolerance: float = 0.0
-    solver: RigidSolver = "sweeps"
+    solver: RigidSolver = "auto"
     friction: FrictionLaw = "cone"
     holding_impulse: float = 0.0
     restitution_speed: float | None = None
@@ -123,7 +125,7 @@ class RigidOptions:
         """Check the values."""
         _checks.integer("iterations", self.iterations, 1, 2**31)
         _checks.integer("substeps", self.substeps, 1, 2**31)
-        _checks.choice("solver", self.solver, RigidSolver)
+        RIGID_SOLVER("solver", self.solver)
         FRICTION_LAW("friction", self.friction)
         _checks.flag("warm_start", self.warm_start)
         for name in ("tolerance", "holding_impulse", "restitution_speed", "push", "slop", "sleep_after", "mesh_reach"):
@@ -181,6 +183,7 @@ class RigidInfo:
         residual: m/s; the largest speed after the sweeps at which surfaces approach beyond what is allowed, or joined points part.
         deepest: m; the largest overlap at the start.
         exact: whether the exact solver, if asked for, found a solution.
+        direct: islands whose impulses were found directly, because sweeps left too much.
         certified: whether by the exact test nothing intersects at the end. Only with `guarantee`.
         cut: bodies that went only a part of their way, because it would have led into others: with `guarantee`, and fast ones.
         blocked: bodies among them that did not move at all, or only with a mesh on a path.
@@ -199,6 +202,7 @@ class RigidInfo:
     residual: float = 0.0
     deepest: float = 0.0
     exact: bool = True
+    direct: int = 0
     certified: bool = False
     cut: int = 0
     blocked: int = 0

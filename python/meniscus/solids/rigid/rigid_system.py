@@ -15,7 +15,7 @@ from meniscus.core.solver import OnStage
 from meniscus.solids.interaction.budget import StepMeter
 from meniscus.solids.rigid.guard import RigidGuard, stop
 from meniscus.solids.rigid.rigid_body import RigidBody
-from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
+from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RIGID_SOLVER, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
 from meniscus.solids.rigid.rotations import require_turns, rotations_of
 from meniscus.solids.rigid.solid_points import points_in_solid
@@ -36,7 +36,8 @@ class RigidSystem(RigidSetup):
     """Rigid bodies that touch each other and solids, and are joined.
 
     A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
-    joints (Gauss-Seidel) that begin with the impulses of the step before. Results have the same bits on any number of threads. Its stages
+    joints (Gauss-Seidel) that begin with the impulses of the step before; what these leave of narrow islands, as towers, or where masses
+    differ, is solved directly (`RigidOptions.solver`). Results have the same bits on any number of threads. Its stages
     are methods, called in this order: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
     impulses of joints and contacts; `move`: positions. With substeps, all are called as often.
 
@@ -386,7 +387,7 @@ class RigidSystem(RigidSetup):
             FRICTION_LAW("friction", o.friction),
             o.holding_impulse,
             1.0 if o.warm_start else 0.0,
-            o.solver == "exact",
+            RIGID_SOLVER("solver", o.solver),
             math.inf if o.sleep_after is None else o.sleep_after,
             self._thickest if o.mesh_reach is None else o.mesh_reach,
         )

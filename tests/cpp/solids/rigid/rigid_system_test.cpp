@@ -76,6 +76,23 @@ TEST_CASE("a repeated step of a rigid system allocates nothing") {
   CHECK(std::abs(t.states[5].position.z() - 5.5) < 0.01);
 }
 
+TEST_CASE("a repeated direct solve allocates nothing") {
+  Tower t(6);
+  t.system.parts[5].inertia.inverse_mass /= 1000;
+  t.system.parts[5].inertia.inverse_inertia /= 1000;
+  t.forces[5] *= 1000;
+  // Sweeps that begin from nothing never are enough.
+  t.system.options.warm = 0;
+  t.step(50);
+  const long long before = testing::new_calls();
+  for (int k = 0; k < 20; ++k) {
+    t.step(1);
+    CHECK(t.system.report().direct == 1);
+  }
+  CHECK(testing::new_calls() == before);
+  CHECK(std::abs(t.states[5].position.z() - 5.5) < 0.001);
+}
+
 TEST_CASE("momenta of what nothing touches keep their bits") {
   Tower t(1);
   t.forces.assign(t.forces.size(), Vector3::Zero());

@@ -190,6 +190,7 @@ bool RigidSystem::sweep(double h) {
 
 void RigidSystem::begin_solve(double h) {
   prepare(h);
+  substep_ = h;
   if (!joints.empty()) begin_joints(h);
   // A body with hundreds of contacts would cost as many phases.
   const auto colour = [&](numerics::Colouring& colours, const auto& pairs) {
@@ -214,6 +215,7 @@ void RigidSystem::begin_solve(double h) {
 }
 
 void RigidSystem::end_solve(const RigidArrays& a) {
+  solve_islands(a);
   report_.residual = 0;
   for (const SolverGroup& g : groups_)
     with_bodies(g.bodies, velocities_, [&](const RigidVelocity& first, const RigidVelocity& second) {
@@ -308,7 +310,7 @@ void RigidSystem::iterate(Index first, Index last, double h) {
           if (contacts.groups.empty() && std::ranges::find(leaning_, 1) == leaning_.end()) return true;
           trees_.solve(joints, rows_, 0, leaning_, velocities_, joint_memory);
         }
-        if (options.exact) solve_exactly();
+        if (options.exact()) solve_exactly();
         return false;
       });
 }
@@ -402,7 +404,7 @@ void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const Cont
 
 Index RigidSystem::nbytes() const {
   return contacts.nbytes() + found_.nbytes() + islands_.nbytes() + joint_colours_.nbytes() + contact_colours_.nbytes() +
-         trees_.nbytes() + flight_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() +
+         trees_.nbytes() + flight_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() + island_bytes() +
          static_cast<Index>(points_.capacity() * sizeof(SolverPoint) + groups_.capacity() * sizeof(SolverGroup) +
                             2 * anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
                             parts.capacity() * sizeof(RigidPart) + joints.capacity() * sizeof(Joint) +

@@ -13,6 +13,7 @@
 #include "meniscus/solids/rigid/contact/joint_flight.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
 #include "meniscus/solids/rigid/contact/velocity_solver.hpp"
+#include "meniscus/solids/rigid/direct/island_solve.hpp"
 #include "meniscus/solids/rigid/forms/convex_pair.hpp"
 #include "meniscus/solids/rigid/forms/mesh_pair.hpp"
 
@@ -50,6 +51,7 @@ struct RigidReport {
   double residual = 0;  ///< m/s: the largest speed at which surfaces approach after the solve, beyond what is allowed
   double deepest = 0;   ///< m: the largest overlap before the step
   bool exact = true;    ///< whether the exact solver found a solution
+  Index direct = 0;     ///< islands whose impulses were found directly, because sweeps left too much
 };
 
 class RigidSystem {
@@ -155,6 +157,14 @@ class RigidSystem {
   /// Brings a body to the end of its flight, with what contact has added since; returns its orientation.
   Eigen::Quaterniond land(std::size_t body, double h, RigidState& s) const;
   void solve_exactly();
+  /// Finds directly the impulses and pseudo-velocities of islands in which sweeps leave much.
+  void solve_islands(const RigidArrays& a);
+  Index solve_islands(IslandImpulses which, double enough);
+  /// What the last sweep has changed at points, by groups; returns the most, m/s.
+  double find_lacks(IslandImpulses which);
+  void mark_islands(double enough);
+  bool solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough, Index most);
+  Index island_bytes() const;
   void push(Index sweeps, double h);
   void store(const RigidArrays& a);
   /// Calls f with the velocities of two bodies; bodies that do not move are not written, since others may read them.
@@ -167,6 +177,7 @@ class RigidSystem {
   }
 
   RigidReport report_;
+  double substep_ = 0;  ///< s, of the solve
   std::vector<Eigen::Matrix3d> rotations_;
   std::vector<Vector3> centers_;
   std::vector<WorldInertia> inertias_;
@@ -221,6 +232,22 @@ class RigidSystem {
   numerics::Colouring joint_colours_, contact_colours_;
   LcpScratch lcp_;
   std::vector<double> matrix_, u_, p_;
+  // Islands that are solved directly.
+  numerics::DisjointSets<std::int32_t> joined_;
+  std::vector<double> lacks_;  ///< m/s, by groups
+  /// By roots.
+  struct IslandGraph {
+    double bodies = 0, pairs = 0;                                             ///< how many; pairs that move both
+    double lightest = 0, heaviest = std::numeric_limits<double>::infinity();  ///< inverse masses, 1/kg
+    Index work_of_point = 0;
+  };
+  std::vector<IslandGraph> graphs_;
+  std::vector<Index> work_of_point_;     ///< by islands
+  std::vector<std::int32_t> island_of_;  ///< by roots; -1: none that is solved directly
+  std::vector<std::int32_t> numbers_;    ///< of bodies within their islands
+  std::vector<std::int32_t> first_group_, island_groups_;
+  std::vector<std::uint8_t> may_move_, solved_;
+  std::vector<std::unique_ptr<IslandSolve>> island_solves_;
   std::vector<Impact> impacts_;
   /// Of the points of a group; see `respond`.
   struct Response {

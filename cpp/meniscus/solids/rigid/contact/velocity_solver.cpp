@@ -67,7 +67,7 @@ void prepare_point(const ContactPoint& contact, const Vector3& direction, const 
   out.gap = contact.gap;
   out.target = contact.gap > 0 ? -contact.gap / h : 0;
   out.push_target = -options.push * (contact.gap + options.slop) / h;
-  out.push_impulse = out.impact_impulse = out.change = 0;
+  out.push_impulse = out.impact_impulse = out.change = out.push_change = 0;
   out.impact_tangent = {};
   out.impulse = options.warm * contact.normal_impulse;
   // Impulses along the tangents of the step before, in those of this one.
@@ -104,7 +104,7 @@ void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const Cont
   for (std::size_t i = 0; i < own.points.size(); ++i) {
     SolverPoint& c = own.points[i];
     c.change = 0;
-    if (!options.exact) {
+    if (!options.exact()) {
       const double u = c.normal.velocity(first, second);
       const double value = std::max(0.0, c.impulse + (c.target - u) * c.normal_mass);
       const double step = value - c.impulse;
@@ -132,6 +132,7 @@ void push_contacts(std::span<SolverPoint> points, RigidVelocity& first, RigidVel
     const double u = c.normal.velocity(first, second);
     const double value = std::max(0.0, c.push_impulse + (c.push_target - u) * c.normal_mass);
     if (value != c.push_impulse) c.normal.apply(value - c.push_impulse, first, second);
+    c.push_change = std::abs(value - c.push_impulse) * c.normal.response;
     c.push_impulse = value;
   }
 }

@@ -17,6 +17,12 @@ enum class FrictionLaw : std::int8_t {
   printed,
 };
 
+enum class ContactSolver : std::int8_t {
+  automatic,  ///< sweeps, and directly what of an island they leave
+  sweeps,
+  exact,  ///< normal impulses by the exact linear complementarity problem, between sweeps of friction
+};
+
 struct ContactOptions {
   int iterations = 20;
   /// m/s: sweeps end when none changes a velocity at a point by more; 0: never.
@@ -32,8 +38,8 @@ struct ContactOptions {
   double holding_impulse = 0;
   /// Part of the impulses of the step before that a solve begins with.
   double warm = 1;
-  /// Normal impulses by the exact linear complementarity problem, between sweeps of friction.
-  bool exact = false;
+  ContactSolver solver = ContactSolver::automatic;
+  bool exact() const { return solver == ContactSolver::exact; }
 };
 
 /// A point as the sweeps see it.
@@ -49,7 +55,7 @@ struct SolverPoint {
   std::array<double, 2> tangent_impulse{};
   double impact_impulse = 0;
   std::array<double, 2> impact_tangent{};
-  double change = 0;  ///< of a velocity at the point in the last sweep, m/s
+  double change = 0, push_change = 0;  ///< of a velocity at the point in the last sweep, and of its pseudo-velocity, m/s
 };
 
 /// Turns of a point with rolling or spinning friction.
