@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from meniscus.solids.body import DeformableBody, _force_core
-from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
+from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
 from meniscus.solids.force import unchanged
 
 # Of the kinetic and of the elastic energy of deformable bodies: what contact may store beyond what it takes from motion. What rests stirs
@@ -26,6 +26,14 @@ def masses_of(surface: ContactSurface, count: int | None = None) -> Floats:
     return result
 
 
+def shared_masses_of(surface: ContactSurface) -> Floats:
+    """Return the masses (n,) of all nodes, kg, those of bodies with few coordinates as equal parts of these."""
+    mass = masses_of(surface)
+    for rows, total in surface.masses_of_coupled():
+        mass[rows] = total / (rows.stop - rows.start)
+    return mass
+
+
 def elastic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], positions: Floats) -> float:
     """Return the elastic energy of deformable bodies at positions of their nodes and of others (n, 3), m, in J."""
     total = 0.0
@@ -36,23 +44,34 @@ def elastic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], po
     return total
 
 
-def parts_without_speed(velocities: Floats, change: Floats, groups: Ints) -> Floats:
-    """Return for each group the largest part, from 0 to 1, of changes with which none of its nodes is faster than its fastest was.
+def without_speed(velocities: Floats, change: Floats, masses: Floats, groups: Ints, single: Bools, capped: Bools) -> tuple[Floats, Floats]:
+    """Return parts (n,) of changes of velocities with which no node is faster than the fastest of its group was, and what then is missing.
 
-    Contact without rebound takes nodes along with what is faster; what it throws faster than that are light nodes between others.
+    Contact without rebound takes nodes along with what is faster; what it throws faster than that are light nodes between others. What
+    these do not take of the momentum, all nodes of the group get as one more change (n, 3), m/s.
 
     Args:
         velocities, change: (n, 3), m/s.
+        masses: (n,), kg.
         groups: (n,), numbers less than n.
+        single: (n,), which nodes are no part of a body that moves as one; the others get all of their change.
+        capped: (n,), by groups, whether this is asked for.
     """
     a, b = (change * change).sum(axis=1), (velocities * change).sum(axis=1)
     squares, most = (velocities * velocities).sum(axis=1), np.zeros(len(change))
     np.maximum.at(most, groups, squares)
     left = most[groups] - squares
-    over = a + 2.0 * b > left
-    result = np.ones(len(change))
-    np.minimum.at(result, groups[over], (np.sqrt(b[over] ** 2 + a[over] * left[over]) - b[over]) / a[over])
-    return result
+    over = single & capped[groups] & (a + 2.0 * b > left)
+    parts = np.ones(len(change))
+    parts[over] = (np.sqrt(b[over] ** 2 + a[over] * left[over]) - b[over]) / a[over]
+    missing = np.zeros_like(change)
+    if over.any():
+        total = np.bincount(groups, weights=masses, minlength=len(change))
+        lost = (masses * (1.0 - parts))[:, None] * change
+        for k in range(3):
+            sums = np.bincount(groups, weights=lost[:, k], minlength=len(change))
+            missing[:, k] = np.where(masses > 0, (sums / np.where(total > 0, total, 1.0))[groups], 0.0)
+    return parts, missing
 
 
 def inelastic_times(
@@ -64,13 +83,15 @@ def inelastic_times(
     groups: Ints,
     over: float,
     held: bool = False,
-) -> Floats:
-    """Return the times (n,), s, over which the ways that contact has added make the velocities that it gives; infinite: it gives none.
+    whole: bool = True,
+) -> tuple[Floats, Floats]:
+    """Return the times (n,), s, over which the ways that contact has added make the velocities that it gives (infinite: it gives none), and
+    what it gives besides (n, 3), m/s.
 
     Contact ends the approach of the ways over a loop. Velocities at its end are others: what repulsion has stopped by then does not
     approach any more, and would be thrown back by as much again. So each group of nodes gets the part of the velocities, from 0 to 1, that
-    comes nearest to those of its ways, and where nothing on a given path is in the group, no part that gives energy, or a node more speed
-    than the fastest of the group had. As all nodes of a group get the same part, momentum is kept.
+    comes nearest to those of its ways, and where nothing on a given path is in the group, no part that gives energy. As all nodes of a
+    group get the same part, momentum is kept; nodes that were then faster than the fastest of the group was get less, see `without_speed`.
 
     Args:
         surface: all surfaces, with their nodes.
@@ -79,18 +100,17 @@ def inelastic_times(
         groups: (n,), as of `ContactResolver.take_groups`.
         over: length of the loop, s.
         held: whether bodies were held that solids keep where they are: these give no energy either.
+        whole: whether the loop is not cut: else all nodes of a group get the same part.
     """
     change = (touched - free) / over
     times = np.full(surface.size, over)
     if not change.any():
-        return times
-    mass = masses_of(surface)
+        return times, np.zeros_like(change)
+    mass = shared_masses_of(surface)
     for nodes in surface.blocks():
         if change[nodes].any():
             known = np.unique(groups[nodes])
             groups[np.isin(groups, known)] = known[0]
-    for rows, total in surface.masses_of_coupled():
-        mass[rows] = total / (rows.stop - rows.start)
 
     def sums(values: Floats) -> Floats:
         return np.bincount(groups, weights=mass * values, minlength=surface.size).astype(np.float64)
@@ -100,10 +120,14 @@ def inelastic_times(
     wanted = sums((change * (touched - start)).sum(axis=1)) / over - now
     free_of_paths = sum(np.abs(sums(change[:, k])) for k in range(3)) <= _ROUNDING * sums(np.abs(change).sum(axis=1))
     part = np.clip(np.where(free_of_paths | held, np.minimum(wanted, -2.0 * now), wanted) / np.where(size > 0, size, 1.0), 0.0, 1.0)
-    part = np.where(free_of_paths | held, np.minimum(part, parts_without_speed(velocities, change, groups)), part)
+    single = np.ones(surface.size, np.bool_)
+    for nodes in surface.blocks():
+        single[nodes] = False
+    given = part[groups][:, None] * change
+    parts, missing = without_speed(velocities, given, mass, groups, single, (free_of_paths | held) & whole)
     with np.errstate(divide="ignore"):
-        times = np.where(size > 0, over / part, over)[groups]
-    return times
+        times = np.where((size > 0)[groups], over / (part[groups] * parts), over)
+    return times, missing
 
 
 def stores_too_much(

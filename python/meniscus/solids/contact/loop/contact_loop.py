@@ -103,11 +103,12 @@ class ContactLoop(LoopState):
         else:
             self.forget_cuts()
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
-        change = soft.change
+        change, besides = soft.change, None
         over = np.full(surface.size, length if change is None else np.inf)
         if change is None and self.resolver is not None and info.contacts:
             groups = self.resolver.take_groups()
-            over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length, held)
+            velocities = surface.velocities_of(self.bodies)
+            over, besides = inelastic_times(surface, self.x_free, here, whole, velocities, groups, length, held, part == 1.0)
         for first, body in zip(surface.starts, self.bodies, strict=False):
             rows = slice(int(first), int(first) + len(body))
             changed = np.any(whole[rows] != here[rows], axis=1)
@@ -115,6 +116,8 @@ class ContactLoop(LoopState):
                 body.velocities += change[rows]
             else:
                 body.velocities[changed] += (whole[rows][changed] - here[rows][changed]) / over[rows][changed, None]
+            if besides is not None:
+                body.velocities += besides[rows]
             if part < 1.0:
                 v = self.v_free[rows]
                 body.velocities[...] = v + part * (body.velocities - v)
@@ -122,6 +125,8 @@ class ContactLoop(LoopState):
         for other, rows in surface.others:
             if change is not None:
                 other.take(change[rows])
+            if besides is not None:
+                other.take(besides[rows])
             other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, over[rows])
         if part < 1.0:
             self.setup.time = self.setup.time - (1.0 - part) * length

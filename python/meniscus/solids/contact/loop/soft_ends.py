@@ -1,4 +1,4 @@
-"""Ends of loops whose contacts would store more elastic energy than they take from motion, or throw nodes."""
+"""Ends of loops whose contacts would store more elastic energy than they take from motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meniscus.core import Workspace
 from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.barrier_surfaces import barrier_of, surfaces_of
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.energies import elastic_energy, masses_of, parts_without_speed, stores_too_much
+from meniscus.solids.contact.energies import elastic_energy, shared_masses_of, stores_too_much, without_speed
 from meniscus.solids.contact.held_by_solids import pressed_into_solids
 from meniscus.solids.contact.loop.coupled_ends import cut_short, resolved
 from meniscus.solids.contact.loop.loop_state import LoopState
@@ -26,8 +26,6 @@ _ITERATIONS = 50
 _NODES = 100_000
 # Of the change of velocities: what Newton's method may leave of the momentum, as a velocity of the nodes that move alone.
 _LEFT = 0.1
-# Of the way of the fastest node in the time of a loop: farther than that contact takes only nodes that it throws.
-_THROWN = 1.0
 # How often more nodes are kept out of solids.
 _STOPS = 10
 
@@ -48,12 +46,11 @@ class SoftEnds:
     """The end of a loop at which bodies give way as a whole.
 
     Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
-    impulses have taken from motion, and light nodes between heavy bodies are thrown aside. Where that is so, the way is found anew, as the
-    minimum of the potential of implicit Euler over the whole loop: inertia about the places without contact, elements, damping, and a
-    barrier between surfaces. Rigid and reduced bodies are nodes with few coordinates (`CoordinateForce`), those of position based dynamics
-    are their nodes alone. Newton's method goes there from the start of the loop on ways that are free of contact by the exact test. Bodies
-    with few coordinates take the impulses of the barrier, all other nodes the velocities of their ways, so that momentum is kept to
-    rounding errors, and what contact stores it takes from motion.
+    impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
+    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid and reduced bodies are
+    nodes with few coordinates (`CoordinateForce`), those of position based dynamics are their nodes alone. Newton's method goes there from
+    the start of the loop on ways that are free of contact by the exact test. Bodies with few coordinates take the impulses of the barrier,
+    all other nodes the velocities of their ways, so that momentum is kept to rounding errors, and what contact stores it takes from motion.
 
     Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
 
@@ -66,12 +63,11 @@ class SoftEnds:
         self.surface, self.bodies = loop.surface, loop.bodies
 
     def softened(self, here: Floats, ends: Floats, info: ContactInfo) -> LoopEnd:
-        """Return the end of the loop with bodies that yield as a whole, where contact stores too much or throws nodes.
+        """Return the end of the loop with bodies that yield as a whole, where contact stores too much.
 
-        Contact takes nodes no farther than what touches them goes: those that impulses take farther than the fastest node goes in the time
-        of the loop are thrown. Where contact stores too much and no such end is found, the loop ends before the contact: against what it
-        takes from motion, what it stores grows with the square of the time that it acts over, and repulsion of the next loop knows what is
-        near as that begins. In the first half step, and where neither is so, `ends` stays.
+        Where none is found, the loop ends before the contact: against what it takes from motion, what contact stores grows with the square
+        of the time that it acts over, and repulsion of the next loop knows what is near as that begins. In the first half step, and where
+        contact stores little, `ends` stays.
 
         Args:
             here: (n, 3), positions of all nodes without contact, m.
@@ -79,17 +75,14 @@ class SoftEnds:
             info: report to fill.
         """
         stored = stores_too_much(self.surface, self.bodies, self.loop.x_free, here, ends, self.loop.loop_time) if self.bodies else None
-        thrown = _farthest(here, ends)
-        velocities = self.surface.velocities_of(self.bodies)
-        way = self.loop.loop_time * _farthest(np.zeros_like(velocities), velocities)
-        if stored is None and thrown <= _THROWN * way + float(self.surface.thickness.max(initial=0.0)):
+        if stored is None:
             return LoopEnd(ends)
         trials = [other.trial for other, _ in self.surface.others]
-        softer = self._soft_end(here, *((np.inf, thrown) if stored is None else (stored, np.inf)))
+        softer = self._soft_end(here, stored)
         if softer is not None:
             return softer
         self._try_again(trials)
-        if self.loop.cut and stored is not None:
+        if self.loop.cut:
             before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
             earlier = cut_short(self.loop, here, info)
             if earlier is not None and info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
@@ -103,8 +96,8 @@ class SoftEnds:
         for (other, _), trial in zip(self.surface.others, trials, strict=True):
             other.trial = trial
 
-    def _soft_end(self, here: Floats, stored: float, thrown: float) -> LoopEnd | None:
-        """Return such an end; None where none is found with less elastic energy than `stored`, J, and ways shorter than `thrown`, m."""
+    def _soft_end(self, here: Floats, stored: float) -> LoopEnd | None:
+        """Return such an end; None where none is found with less elastic energy than `stored`, J."""
         surface, length = self.surface, self.loop.loop_time
         if surface.size > _NODES:
             return None
@@ -127,9 +120,8 @@ class SoftEnds:
             stopped = np.union1d(stopped, deeper).astype(np.int32)
         else:
             return None
-        if _farthest(here, there) >= thrown:
-            return None
-        masses = masses_of(surface)
+        shared = shared_masses_of(surface)
+        masses = shared.copy()
         masses[surface.contact_nodes.inverse_masses == 0] = 0.0
         masses[stopped] = 0.0
         change = np.zeros_like(here)
@@ -145,31 +137,35 @@ class SoftEnds:
             if np.abs(left).max() > _LEFT * np.abs(change).max():
                 return None
             change[alone] -= left
-        part, gives_none = self._inelastic_part(masses, here, there, change)
-        if not gives_none and not np.isfinite(stored):
-            return None
-        return LoopEnd(there, part * change)
+        part = self._inelastic_part(masses, here, there, change)
+        velocities, one = surface.velocities_of(self.bodies), np.zeros(len(change), np.int32)
+        for nodes, _ in surface.moving_as_one():
+            masses[nodes] = shared[nodes]
+        parts, missing = without_speed(velocities, part * change, masses, one, alone, np.full(len(change), self._may_not_gain(here)))
+        return LoopEnd(there, part * parts[:, None] * change + missing)
 
-    def _inelastic_part(self, masses: Floats, here: Floats, there: Floats, change: Floats) -> tuple[float, bool]:
-        """Return the part of changes (n, 3) of velocities, m/s, that contact gives, and whether these give no energy.
+    def _may_not_gain(self, here: Floats) -> bool:
+        """Return whether nothing goes a given path, which may give energy and speed."""
+        return not (here != self.loop.x_free)[self.surface.inverse_masses == 0].any()
 
-        As much as gives no node more speed than the fastest has. Where motion and elements then had more energy than without contact, as
-        where position based bodies have gone other ways than their velocities say: the part with the least energy. What goes on given paths
-        may give energy and speed.
+    def _inelastic_part(self, masses: Floats, here: Floats, there: Floats, change: Floats) -> float:
+        """Return the part of changes (n, 3) of velocities, m/s, that contact gives.
+
+        All, unless motion and elements then had more energy than without contact, as where position based bodies have gone other ways than
+        their velocities say: then that with the least energy.
         """
-        surface, start = self.surface, self.loop.x_free
-        if (here != start)[surface.inverse_masses == 0].any():
-            return 1.0, True
+        surface = self.surface
+        if not self._may_not_gain(here):
+            return 1.0
         velocities = surface.velocities_of(self.bodies)
         now, size = (float(masses @ (change * v).sum(axis=1)) for v in (velocities, change))
         for nodes, response in surface.moving_as_one():
             z, taken = (_coordinates(response, v[nodes]) for v in (velocities, change))
             now, size = now + float(z @ taken), size + float(taken @ taken)
         stored = elastic_energy(surface, self.bodies, there) - elastic_energy(surface, self.bodies, here)
-        part = float(parts_without_speed(velocities, change, np.zeros(len(change), np.int32))[0])
-        if part * now + 0.5 * part * part * size + stored <= 0.0:
-            return part, True
-        return float(np.clip(-now / max(size, 1e-300), 0.0, 1.0)), False
+        if now + 0.5 * size + stored <= 0.0:
+            return 1.0
+        return float(np.clip(-now / max(size, 1e-300), 0.0, 1.0))
 
     def _least_potential(self, here: Floats, stopped: Ints) -> tuple[Floats, Floats, Floats] | None:
         """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the forces there, N.
@@ -270,11 +266,6 @@ def _coordinates(response: Floats, velocities: Floats) -> Floats:
     """Return the generalised velocities (d,) closest to velocities (n, 3) of nodes, m/s, for their response (n, 3, d) to impulses."""
     result: Floats = np.linalg.lstsq(response.reshape(-1, response.shape[2]), velocities.ravel(), rcond=1e-12)[0]
     return result
-
-
-def _farthest(start: Floats, end: Floats) -> float:
-    """Return the longest way between positions (n, 3), m."""
-    return float(np.sqrt(((end - start) ** 2).sum(axis=1).max(initial=0.0)))
 
 
 def _activation(surface: ContactSurface) -> Floats:
