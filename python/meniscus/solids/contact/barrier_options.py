@@ -40,7 +40,7 @@ class BarrierOptions:
     slip_speed: float = 1e-3
     friction_solves: int = 2
     tolerance: float | None = None
-    max_iterations: int = 200
+    max_iterations: int = 400
     linear_tolerance: float = 1e-3
     max_linear_iterations: int = 2000
     increments: int = 100
