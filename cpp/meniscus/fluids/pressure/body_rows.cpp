@@ -1,0 +1,275 @@
+// Rows of the bodies of a `PressureSolver`: volumes that they displace, and the fluid at their surface.
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/projection.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/grid/rows.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
+
+namespace meniscus::fluids {
+namespace {
+
+/// Of a cell: less attached fluid is rounding.
+constexpr double least_attached = 1e-14;
+
+/// Velocities of places of bodies by those of the bodies. Bodies are where their nearest image is.
+template <int D>
+class PlaceRows {
+ public:
+  PlaceRows(const grid::Grid<D>& grid, const MovingBodies& bodies) : grid_(grid), bodies_(bodies) {}
+
+  Vector6 at(Index body, const Vec<double, D>& place, int axis) const {
+    Eigen::Vector3d arm = Eigen::Vector3d::Zero();
+    for (int d = 0; d < D; ++d) {
+      arm[d] = place[d] - bodies_.body(body).center[d];
+      if (!grid_.periodic()[d]) continue;
+      const double length = grid_.spacing() * static_cast<double>(grid_.shape()[d]);
+      arm[d] -= length * std::round(arm[d] / length);
+    }
+    Vector6 row;
+    row.head<3>() = Eigen::Vector3d::Unit(axis);
+    row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
+    return row;
+  }
+  /// The change of `at` for a step of the spacing along another axis.
+  Vector6 slope(int along, int axis) const {
+    Vector6 row = Vector6::Zero();
+    row.tail<3>() = grid_.spacing() * Eigen::Vector3d::Unit(along).cross(Eigen::Vector3d::Unit(axis));
+    return row;
+  }
+  /// The closed part of a face: its area (of one) times the row at its centroid.
+  Vector6 of_closed(Index body, const Coord<D>& face, int axis, const grid::FaceCut<D>& cut) const {
+    Vector6 row = (1 - cut.open) * at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(axis), face), axis);
+    int i = 0;
+    for (int t = 0; t < D; ++t)
+      if (t != axis) row += cut.closed_moment[i++] * slope(t, axis);
+    return row;
+  }
+
+ private:
+  const grid::Grid<D>& grid_;
+  const MovingBodies& bodies_;
+};
+
+/// What is liquid in the halves of cells, outside of solids.
+template <class T, int D>
+class WetHalves {
+ public:
+  WetHalves(const grid::Grid<D>& grid, const grid::Field<T, D>* liquid, const grid::FieldView<const double, D>& nodes)
+      : grid_(grid), nodes_(nodes) {
+    if (liquid) phi_ = liquid->view();
+    has_liquid_ = liquid != nullptr;
+  }
+
+  /// Of the box of a cell's size around a face that does not lie on a side.
+  double around(const Coord<D>& face, int axis) const {
+    Coord<D> lower = face, upper = face;
+    --lower[axis];
+    wrap(lower);
+    wrap(upper);
+    return half(lower, axis, true) + half(upper, axis, false);
+  }
+
+ private:
+  void wrap(Coord<D>& c) const {
+    for (std::size_t d = 0; d < D; ++d)
+      if (grid_.periodic()[d]) c[d] = (c[d] % grid_.shape()[d] + grid_.shape()[d]) % grid_.shape()[d];
+  }
+
+  double half(const Coord<D>& cell, int axis, bool upper) const {
+    const auto corner = surface::corner_values<D>(nodes_.at(cell), nodes_.strides);
+    double sum = 0;
+    for (std::uint32_t octant = 0; octant < corner.size(); ++octant)
+      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += part(cell, corner, octant);
+    return sum / static_cast<double>(corner.size());
+  }
+
+  double part(const Coord<D>& cell, const std::array<double, 1 << D>& corner, std::uint32_t octant) const {
+    if (!has_liquid_) return 1 - surface::solid_in_octant<D>(corner, octant).part();
+    std::array<double, 1 << D> value;
+    for (std::uint32_t s = 0; s < value.size(); ++s) {
+      Coord<D> c = cell;
+      for (std::uint32_t d = 0; d < D; ++d)
+        if ((s >> d) & 1u) c[d] += (octant >> d) & 1u ? 1 : -1;
+      value[s] = level(c);
+    }
+    return surface::octant_fraction<D>(value, &corner, octant);
+  }
+
+  /// The level set in a cell; beyond sides on lines.
+  double level(Coord<D> c) const {
+    wrap(c);
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index n = grid_.shape()[d];
+      if (c[d] >= 0 && c[d] < n) continue;
+      Coord<D> near = c, far = c;
+      near[d] = c[d] < 0 ? 0 : n - 1;
+      far[d] = c[d] < 0 ? std::min<Index>(1, n - 1) : std::max<Index>(n - 2, 0);
+      return 2 * level(near) - level(far);
+    }
+    return static_cast<double>(*phi_.at(c));
+  }
+
+  const grid::Grid<D>& grid_;
+  const grid::FieldView<const double, D>& nodes_;
+  grid::FieldView<const T, D> phi_{};
+  bool has_liquid_;
+};
+
+struct CellEntry {
+  Index cell;
+  std::int32_t body;
+  Vector6 row;
+};
+
+struct Attached {
+  std::int32_t body;
+  Vector6 row;
+  double mass, weight;
+};
+
+}  // namespace
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_bodies(const PressureProblem<T, D>& problem, double dt) {
+  MovingBodies& bodies = *problem.bodies;
+  require(!layout_.halo.block().cut(), "bodies that the fluid moves need a grid that is not cut into blocks");
+  require(problem.solid && !problem.density_field && !problem.liquid_mask,
+          "bodies that the fluid moves need their level set as `solid`, one density, and a liquid with a level set");
+  set_volume_rows(problem);
+  attach_fluid(problem, dt);
+  bodies.factor();
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
+  const PlaceRows<D> places(grid_, *problem.bodies);
+  const grid::FieldView<const double, D>& nodes = solid_nodes_;
+  const bool slides = !problem.solid->sticks();
+  const auto owner_of = [&](int d, const Coord<D>& face) {
+    return problem.owners[d][dot<D>(face, c_strides<D>(grid::Stagger<D>::face(d).extents(layout_.cells)))];
+  };
+  // Through the open part of a closed outlet passes the normal component of the wall's velocity (wall_velocity.hpp).
+  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
+    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
+    if (!slides) return places.at(body, centre, axis);
+    Vec<double, D> normal;
+    for (int t = 0; t < D; ++t)
+      normal[t] = grid::corner_mean<D>(nodes.at(cell) + nodes.strides[t], nodes.strides, t) -
+                  grid::corner_mean<D>(nodes.at(cell), nodes.strides, t);
+    const double square = normal.squaredNorm();
+    if (!(square > 0)) return places.at(body, centre, axis);
+    Vector6 row = Vector6::Zero();
+    for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
+    return row;
+  };
+  std::vector<std::vector<CellEntry>> found(layout_.rows());
+  for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
+    auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
+    for (Index k = 0; k < count; ++k, ++c[D - 1]) {
+      const Index i = first + k;
+      if (!poisson_.matrix.active[i]) continue;
+      const std::size_t begin = entries.size();
+      for (int d = 0; d < D; ++d)
+        for (const Index ahead : {0, 1}) {
+          const double open = open_[d][i + ahead * layout_.strides[d]];
+          if (open == 1) continue;
+          Coord<D> face = c;
+          face[d] += ahead;
+          const std::int32_t body = owner_of(d, face);
+          if (body < 0) continue;
+          const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
+          Vector6 row = places.of_closed(body, face, d, cut);
+          if (open == 0 && cut.open > 0) row += cut.open * outlet(body, c, d);
+          if (ahead == 0) row = -row;
+          std::size_t e = begin;
+          while (e < entries.size() && entries[e].body != body) ++e;
+          if (e == entries.size())
+            entries.push_back({i, body, row});
+          else
+            entries[e].row += row;
+        }
+    }
+  });
+  body_rows_.clear();
+  Index cell = -1;
+  for (const auto& entries : found)
+    for (const CellEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
+    }
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, double dt) {
+  MovingBodies& bodies = *problem.bodies;
+  const PlaceRows<D> places(grid_, bodies);
+  const WetHalves<T, D> wet(grid_, problem.liquid, solid_nodes_);
+  const double mass = reference_density_ * std::pow(grid_.spacing(), D);
+  bodies.begin();
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells), strides = c_strides<D>(extents);
+    const Index s = layout_.strides[d], length = extents[D - 1];
+    std::vector<std::vector<Attached>> found(product<D>(extents) / length);
+    grid::for_each_face_row<D>(layout_, d, [&](Coord<D> face, Index count, int, int) {
+      const Index start = dot<D>(face, strides);
+      auto& out = found[start / length];
+      for (Index k = 0; k < count; ++k, ++face[D - 1]) {
+        const std::int32_t body = problem.owners[d][start + k];
+        // The first and the last face of a periodic axis are one.
+        if (body < 0 || layout_.side_of_face(d, face[d]) >= 0 || face[d] == layout_.cells[d]) continue;
+        const Index i = layout_.index(face);
+        const bool beside = poisson_.matrix.active[i] || poisson_.matrix.active[i - s];
+        const Eigen::Vector3d& lifted = bodies.body(body).hydrostatic;
+        if (!beside && lifted[d] == 0) continue;
+        const double around = wet.around(face, d);
+        const double open = open_[d][i], coefficient = poisson_.matrix.faces[d][i];
+        const double carried = coefficient > 0 ? open * open / coefficient : 0.0;
+        const double attached = beside ? around - carried : 0.0;
+        const double weight = dt * mass * (attached * problem.acceleration[d] - (1 - around) * lifted[d]);
+        if (std::abs(attached) < least_attached && weight == 0) continue;
+        const grid::FaceCut<D> cut = grid::cut_face<D>(solid_nodes_.at(face), solid_nodes_.strides, d);
+        const Vector6 row = cut.open < 1 ? Vector6(places.of_closed(body, face, d, cut) / (1 - cut.open))
+                                         : places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
+        out.push_back({body, row, mass * attached, weight});
+      }
+    });
+    for (const auto& terms : found)
+      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight);
+  }
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
+  MovingBodies& bodies = *problem.bodies;
+  grid::MacField<T, D>* walls = problem.solid->velocity();
+  if (!walls) return;
+  const PlaceRows<D> places(grid_, bodies);
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells);
+    const grid::FieldView<T, D> to = walls->component(d).view();
+    grid::for_each_row<D>(extents, [&](Coord<D> face, Index start) {
+      for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1]) {
+        const std::int32_t body = problem.owners[d][start + k];
+        if (body < 0) continue;
+        const Vector6 change = bodies.velocities_after()[body] - bodies.body(body).velocity;
+        const Vector6 row = places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
+        *to.at(face) += static_cast<T>(row.dot(change));
+      }
+    });
+  }
+  walls->fill_ghosts(problem.time);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                       \
+  template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double); \
+  template void PressureSolver<D>::move_walls<T>(const PressureProblem<T, D>&);
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,59 @@
+#include "meniscus/fluids/pressure/coupled_poisson.hpp"
+
+#include "meniscus/numerics/conjugate_gradients.hpp"
+
+#include <chrono>
+
+namespace meniscus::fluids {
+
+template <int D>
+void CoupledPoisson<D>::answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale,
+                               std::vector<double>& f, std::vector<double>& v) {
+  const auto n = static_cast<std::size_t>(solids.velocities());
+  f.resize(n);
+  v.resize(n);
+  rows.gather(x, scale, f);
+  solids.respond(f, v);
+}
+
+template <int D>
+void CoupledPoisson<D>::multiply(Vector& p, Vector& q) {
+  poisson_->multiply(p, q);
+  answer(p.data(), *rows_, *solids_, scale_, f_, v_);
+  rows_->scatter(v_, q.data());
+}
+
+template <int D>
+void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
+  poisson_->precondition(r, poisson_->hierarchy().correction());
+  poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
+}
+
+template <int D>
+void CoupledPoisson<D>::solve(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale,
+                              const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+  static_assert(numerics::LinearSystem<CoupledPoisson<D>>);
+  const auto start = std::chrono::steady_clock::now();
+  poisson_ = &poisson;
+  rows_ = &rows;
+  solids_ = &solids;
+  scale_ = scale;
+  for (Block<double>* v : {&r_, &p_, &q_, &z_}) {
+    if (v->size() != poisson.b.size()) *v = Block<double>(poisson.b.size());
+    std::fill(v->begin(), v->end(), 0.0);
+  }
+  poisson.project(poisson.b);
+  poisson.scale_residuals(std::sqrt(inner_product(poisson.b, poisson.b)));
+  if (start_is_zero)
+    combine(0.0, poisson.b, 0.0, poisson.x);
+  else
+    project(poisson.x);
+  numerics::conjugate_gradients<CoupledPoisson<D>>(*this, {poisson.x, poisson.b, r_, p_, q_, z_}, options, start_is_zero, info);
+  project(poisson.x);
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template class CoupledPoisson<2>;
+template class CoupledPoisson<3>;
+
+}  // namespace meniscus::fluids

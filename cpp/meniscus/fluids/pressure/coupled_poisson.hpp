@@ -1,0 +1,39 @@
+/// Pressure of a fluid and velocities of solids as one system for conjugate gradients: the fluid's matrix and the products with
+/// the rows of the solids, preconditioned by the fluid's multigrid cycle.
+#pragma once
+
+#include "meniscus/fluids/pressure/solid_impulses.hpp"
+#include "meniscus/grid/poisson/poisson_solver.hpp"
+
+namespace meniscus::fluids {
+
+template <int D>
+class CoupledPoisson {
+ public:
+  /// Solves (L + B S^-1 scale B^T) x = b of `poisson`, whose `prepare` was called, for its `x`, as `PoissonSolver::solve` does.
+  void solve(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale,
+             const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
+  /// v = S^-1 scale B^T x.
+  static void answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale, std::vector<double>& f,
+                     std::vector<double>& v);
+  Index bytes() const { return 8 * (r_.size() + p_.size() + q_.size() + z_.size()); }
+
+  // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
+  using Vector = Block<double>;
+  using Correction = Block<double>;
+  void multiply(Vector& p, Vector& q);
+  void precondition(const Vector& r, Correction& z);
+  void project(Vector& v) const { poisson_->project(v); }
+  double inner_product(const Vector& u, const Vector& v) const { return poisson_->inner_product(u, v); }
+  void combine(double a, const Vector& x, double b, Vector& y) const { poisson_->combine(a, x, b, y); }
+
+ private:
+  grid::PoissonSolver<D>* poisson_ = nullptr;
+  const VolumeRows* rows_ = nullptr;
+  SolidResponse* solids_ = nullptr;
+  double scale_ = 1.0;
+  std::vector<double> f_, v_;
+  Block<double> r_, p_, q_, z_;
+};
+
+}  // namespace meniscus::fluids

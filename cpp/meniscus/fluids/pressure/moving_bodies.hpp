@@ -1,0 +1,92 @@
+/// Thick rigid bodies that the pressure of a fluid moves: their own inertia, what holds them, and the fluid at their surface.
+///
+/// A body fills fractions of faces. Through the closed part of a face passes the velocity of the body there, J V, and the
+/// pressure of the cells beside it pushes the body by the same J: force and torque are the exact adjoint of the volumes.
+///
+/// Faces carry the fluid of their open parts. What else of the fluid lies between two cell centres, w - a of a cell with the
+/// open part a of the face and the volume fraction w around it, moves with the body ("attached"): its weight is what the
+/// pressure in cell centres lacks to that at the surface, so that the force on a body at rest is the weight of the liquid that
+/// its cut cells displace, to rounding, and its inertia completes that of the faces to all of the fluid.
+///
+/// Sources: Batty, Bertails and Bridson 2007, section 4, with the areas of cut cells; Guendelman et al. 2005, section 5.1.
+#pragma once
+
+#include "meniscus/fluids/pressure/solid_impulses.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Geometry>
+#include <Eigen/SparseCholesky>
+
+#include <array>
+
+namespace meniscus::fluids {
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
+
+/// A rigid body: velocities are that of its centre of mass, m/s, and the angular velocity, rad/s, impulses the same about the
+/// centre, N s and N m s.
+struct MovingBody {
+  Eigen::Vector3d center;
+  double mass;              ///< kg (kg/m in 2-D); 0: follows its path
+  Eigen::Matrix3d inertia;  ///< about the centre, in axes of the world, kg m^2
+  Vector6 velocity;         ///< at the start of the solve: with it the walls of the pressure problem move
+  Vector6 impulse;          ///< of everything but the fluid and the constraints in this solve
+  Eigen::Vector3d hydrostatic;  ///< m/s^2, of a gravity that the fluid does not feel: the body loses the weight of what it displaces
+};
+
+/// What holds bodies: the velocity of a point of one relative to that of another, or to the world, does not change along a
+/// direction.
+struct BodyConstraint {
+  std::array<std::int32_t, 2> bodies;  ///< -1: the world
+  std::array<Vector6, 2> rows;
+};
+
+class MovingBodies final : public SolidResponse {
+ public:
+  /// The part of a body's inertia that attached fluid of negative mass leaves at least.
+  static constexpr double least_inertia = 0.5;
+
+  /// `free`: zero for freedoms that no body has, as those out of the plane of a 2-D grid.
+  MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConstraint> constraints, const Vector6& free);
+
+  Index count() const { return static_cast<Index>(bodies_.size()); }
+  const MovingBody& body(Index b) const { return bodies_[b]; }
+
+  /// Forgets the fluid of the last solve.
+  void begin();
+  /// Fluid of this mass, kg, moves with a body; `row`: the velocity of the place by those of the body. Its weight is the impulse
+  /// `weight` along the row, N s.
+  void attach(Index body, const Vector6& row, double mass, double weight);
+  /// Factors the inertia, and finds the velocities without pressure.
+  void factor();
+  /// Velocities without pressure, minus those at the start; 6 for each body.
+  std::span<const double> change() const { return change_; }
+  /// Takes the impulses of the pressure: `velocities` and `impulses` are those of the end.
+  void finish(std::span<const double> pressure);
+
+  /// Per body, after `finish`: the velocity, and the impulse that the fluid gave.
+  const std::vector<Vector6>& velocities_after() const { return after_; }
+  const std::vector<Vector6>& impulses() const { return impulses_; }
+
+  /// Inertia of the attached fluid.
+  const Matrix6& attached(Index b) const { return attached_[b]; }
+
+  Index velocities() const override { return 6 * count(); }
+  int respond(std::span<const double> f, std::span<double> v) override;
+
+ private:
+  void factor_constraints();
+  /// v = the answer without constraints.
+  void respond_freely(std::span<const double> f, std::span<double> v) const;
+
+  std::vector<MovingBody> bodies_;
+  std::vector<BodyConstraint> constraints_;
+  Vector6 free_;
+  std::vector<Matrix6> attached_, inverse_;
+  std::vector<Vector6> weight_, after_, impulses_;
+  std::vector<double> change_;
+  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> held_;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,139 @@
+"""Bodies on the grid of a fluid: their level set, the faces that belong to each, and their velocity there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.coupling.bodies.body_forms import BodyForm, motion_of
+from meniscus.grid.boundary import Slip
+from meniscus.grid.face_arrays import close_faces
+from meniscus.grid.uniform import AXES, Grid
+from meniscus.surface import SolidBoundary, SolidSample
+from meniscus.surface.shapes.solid_boundary import solid_boundary
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_BAND = 4  # cells around a body in which its level set has its own values
+
+
+class BodySample:
+    """Bodies at one time, and an obstacle among them, on a grid.
+
+    Args:
+        grid: of the fluid.
+        dtype: of its velocity.
+        slip: condition of the flow at all solids.
+
+    Attributes:
+        owners: per axis, the number of the body to which each face belongs, within four cells of it; -1 elsewhere, where the obstacle is
+            nearer, and on sides of the domain.
+        boundary: level set, velocity and slip of all.
+    """
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, slip: Slip) -> None:
+        self._grid, self._slip = grid, slip
+        self._sample = SolidSample(grid, dtype)
+        made = solid_boundary(self._sample, grid, self._sample.velocity.dtype, 0.0, slip)
+        assert made is not None
+        self.boundary: SolidBoundary = made
+        shapes = [self._sample.velocity.component(d).shape for d in range(grid.dimension)]
+        self.owners: tuple[Ints, ...] = tuple(np.full(shape, -1, np.int32) for shape in shapes)
+        self._nearest = tuple(np.empty(shape) for shape in shapes)
+
+    def place(self, forms: Sequence[BodyForm], time: float, obstacle: SolidBoundary | None) -> None:
+        """Set all fields from where bodies are now and the motion that they have."""
+        grid, levels, velocity = self._grid, self._sample.levelset, self._sample.velocity
+        band = _BAND * grid.spacing
+        with self._sample.filling(time):
+            levels.array[...] = band if obstacle is None else obstacle.levelset.array
+            for d in range(grid.dimension):
+                still = obstacle is None or obstacle.velocity is None
+                velocity.component(d)[...] = 0.0 if still else obstacle.velocity.component(d)  # type: ignore[union-attr]
+                self._nearest[d][...] = band if obstacle is None else _on_faces(levels.array, d)
+                self.owners[d][...] = -1
+            for number, form in enumerate(forms):
+                self._unite(number, form, band)
+            for d in range(grid.dimension):
+                self._leave_sides(d)
+            levels.fill_ghosts()
+            velocity.fill_ghosts(time)
+        self.boundary.levelset_changed()
+
+    def _unite(self, number: int, form: BodyForm, band: float) -> None:
+        grid = self._grid
+        h, origin = grid.spacing, np.array(grid.origin)
+        lower, upper = form.bounds()
+        first = np.floor((lower - band - origin) / h).astype(int)
+        last = np.ceil((upper + band - origin) / h).astype(int)
+        ranges = []
+        for d, n in enumerate(grid.shape):
+            if grid.periodic[d]:
+                last[d] = min(last[d], first[d] + n)
+                ranges.append(np.arange(first[d], last[d] + 1))
+            else:
+                ranges.append(np.arange(max(first[d], 0), min(last[d], n) + 1))
+        if any(len(r) < 2 for r in ranges):
+            return
+        axes = [origin[d] + h * r for d, r in enumerate(ranges)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        phi = form.signed_distance(points.reshape(-1, grid.dimension)).reshape(points.shape[:-1])
+        levels = self._sample.levelset.array
+        place = self._places(ranges, [n + 1 for n in grid.shape])
+        levels[place] = np.minimum(levels[place], phi)
+        body, motion = form.body, motion_of(form.body)
+        for d in range(grid.dimension):
+            inner = [r if k == d else r[:-1] for k, r in enumerate(ranges)]
+            at = self._places(inner, [n + (k == d) for k, n in enumerate(grid.shape)])
+            value = _on_faces(phi, d)
+            nearest = self._nearest[d][at]
+            mine = value < nearest
+            self._nearest[d][at] = np.where(mine, value, nearest)
+            self.owners[d][at] = np.where(mine, number, self.owners[d][at])
+            arms = [axes[k] - body.state_row[k] if k == d else axes[k][:-1] + 0.5 * h - body.state_row[k] for k in range(grid.dimension)]
+            u = self._sample.velocity.component(d)
+            u[at] = np.where(mine, _speed(motion, arms, d), u[at])
+
+    def _places(self, ranges: Sequence[npt.NDArray[np.int64]], lengths: Sequence[int]) -> Any:
+        """Return the places of samples; on an axis that closes, the last of nodes and faces is the first and is set afterwards."""
+        return np.ix_(*[r % self._grid.shape[d] if self._grid.periodic[d] else r for d, r in enumerate(ranges)])
+
+    def _leave_sides(self, d: int) -> None:
+        """Take what lies on sides of the domain from bodies; close what is periodic."""
+        grid, u = self._grid, self._sample.velocity.component(d)
+        for end, side in ((0, AXES[d] + "-"), (-1, AXES[d] + "+")):
+            if side in grid.sides:
+                at = (slice(None),) * d + (end,)
+                u[at] = np.where(self.owners[d][at] >= 0, 0.0, u[at])
+                self.owners[d][at] = -1
+        close_faces(grid, u, d)
+        close_faces(grid, self.owners[d], d)
+        # Nodes close along all axes.
+        close_faces(grid, self._sample.levelset.array, d)
+
+
+def _on_faces(nodes: Floats, d: int) -> Floats:
+    """Return the mean of the corners of faces across an axis."""
+    for k in range(nodes.ndim):
+        if k != d:
+            n = nodes.shape[k]
+            nodes = 0.5 * (nodes.take(range(n - 1), axis=k) + nodes.take(range(1, n), axis=k))
+    return nodes
+
+
+def _speed(motion: Floats, arms: Sequence[Floats], d: int) -> Floats:
+    """Return the component of the velocity of a rigid motion along an axis, at places from the centre given by axes."""
+    total = np.full([len(a) for a in arms], motion[d])
+    for k, arm in enumerate(arms):
+        other = 3 - k - d
+        if k == d:
+            continue
+        # (w x r)_d = w_other r_k, with the sign of the order (d, other, k).
+        sign = 1.0 if (d, other, k) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
+        shape = [1] * len(arms)
+        shape[k] = len(arm)
+        total = total + sign * motion[3 + other] * arm.reshape(shape)
+    return total

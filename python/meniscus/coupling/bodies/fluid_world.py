@@ -1,0 +1,357 @@
+"""A fluid and a world of solids that push each other, in one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
+from meniscus.core.solver import OnStage, Solver, stage
+from meniscus.coupling.bodies.bodies_solid import BodiesSolid
+from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, momentum_of, motion_of
+from meniscus.coupling.bodies.contact_rows import holding_contacts
+from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
+from meniscus.fluids.fluid_solver import FluidSolver
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.pressure.projection import PushedBodies
+from meniscus.solids import RigidBody, World
+
+Floats = npt.NDArray[np.float64]
+_GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
+_LIQUID_STAGES = (
+    "to_middle",
+    "move_bodies",
+    "emit",
+    "transport",
+    "spray",
+    "correct_volume",
+    "add_forces",
+    "diffuse",
+    "project",
+    "extend",
+    "to_end",
+)
+
+
+class FluidWorld(Solver[FluidWorldReport]):
+    """A fluid and the rigid bodies of a world: they displace it, and its pressure moves them.
+
+    The pressure and the velocities of the bodies are one solve, in which a body is its fractions of faces, its inertia and what holds
+    it: the weight of what it displaces and the fluid that it drags along follow from it. A step has these stages, public methods:
+
+    1. `to_middle` (liquids): that of the solver: its velocity in the middle of the step;
+    2. `move_bodies`: a step of the world, with gravity and the force of the fluid: contact, and the places at the end of the step;
+    3. `emit`, `transport`, `spray`, `correct_volume`, `add_forces`, `diffuse`: those of the solver, around the bodies;
+    4. `project`: that of the solver, with the bodies where they are now; what touches and is pressed together does not yield;
+    5. `extend`, `to_end` (liquids): those of the solver.
+
+    `step` is transactional: an error or Ctrl-C leaves fluid and world unchanged. Between steps both are at the same time; the state is
+    that of both, and what the fluid gave the bodies last. The solver and the world belong to this from now on: step them by it.
+
+    In liquids with gravity, bodies and surface move with velocities of the middle of the step, and those at its end are exact to second
+    order; in smoke they move with those of its beginning. Smoke has no weight: bodies in it lose that of the air that they displace.
+
+    Args:
+        fluid: a `SmokeSolver` or a `LiquidSolver`, without viscosity; it may have a solid of its own, whose motion is given.
+        world: of rigid bodies without joints, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
+            z = 0, with their masses per metre; gravity is in the plane.
+
+    Attributes:
+        fluid, world: as given.
+        loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
+        kicks: (n, 6) momentum that bodies have got in the last solve and have not moved with; state.
+        last_dt: length of the last step, s; state.
+        report: of the last step; `report.forces[body]` is what the fluid gave a body.
+
+    Raises:
+        TypeError, ValueError: wrong types; what this does not go with.
+
+    Source: Batty, Bertails and Bridson 2007, section 4; Guendelman et al. 2005, section 5.1; Selle 2008, section 4.4.2.
+    """
+
+    report_type = FluidWorldReport
+    stages: tuple[str, ...] = _GAS_STAGES
+
+    def __init__(self, fluid: SmokeSolver | LiquidSolver, world: World) -> None:
+        self.fluid: Any = self.declare("fluid", _checks.one_of_type("fluid", fluid, (SmokeSolver, LiquidSolver)))
+        self.world = self.declare("world", _checks.one_of_type("world", world, World))
+        self._forms: list[BodyForm] = []
+        self._require_fitting()
+        n = len(self._forms)
+        self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
+        self.kicks = self.declare("kicks", np.zeros((n, 6)), resizable=True)
+        self.last_dt = self.declare("last_dt", 0.0)
+        if isinstance(fluid, LiquidSolver):
+            self.stages = _LIQUID_STAGES
+        own = fluid.sampled_solid
+        own = own.obstacle if isinstance(own, BodiesSolid) else own
+        self._solid = BodiesSolid(own, fluid.grid, fluid.velocity.dtype, fluid.options.slip, lambda: self._forms)
+        fluid.sampled_solid = self._solid
+        self._bodies: Any = None
+        self._before = np.zeros((n, 6))
+        self._held = 0
+        if isinstance(fluid, LiquidSolver) and (fluid.levelset.array < 0).any():
+            fluid.set_surface()
+
+    @property
+    def time(self) -> float:
+        """Seconds."""
+        return float(self.fluid.time)
+
+    @property
+    def bodies(self) -> list[RigidBody]:
+        """The bodies of the world."""
+        return self.world.rigid.bodies
+
+    def max_dt(self) -> float:
+        """Return the step (s) that the fluid advises; bodies count with their speed."""
+        self._require_fitting()
+        return float(self.fluid.max_dt())
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls."""
+        self._require_fitting()
+        super().begin(dt)
+        if len(self.loads) != len(self._forms):
+            self.loads, self.kicks = np.zeros((len(self._forms), 6)), np.zeros((len(self._forms), 6))
+            self.last_dt = 0.0
+        self.fluid.begin(dt)
+        self._solid.begin(self.fluid.time)
+
+    def _complete(self, report: FluidWorldReport) -> None:
+        report.fluid = self.fluid.end()
+        for i, body in enumerate(self.bodies):
+            if not np.isfinite(body.state_row).all():
+                raise ValueError(f"the state of body {i} must be finite after a step")
+        self._solid.end()
+
+    # --- stages ----------------------------------------------------------------------------------------------------------------------
+
+    @stage()
+    def to_middle(self, dt: float) -> None:
+        """Take the velocity of the liquid to the middle of the step; what is not known of its acceleration, nor is that of bodies."""
+        fluid = self.fluid
+        half = fluid.half_step
+        if half is None or half.is_known(fluid.gravity, fluid.control_stage.count(fluid.time), dt):
+            fluid.to_middle(dt)
+            return
+        # Velocities of this solve are accelerations, and bodies begin without.
+        core = self._core(1.0, np.zeros((len(self._forms), 6)), held=None)
+        self._with_bodies(core, self._solid.before.owners, lambda: fluid.to_middle(dt))
+        if fluid.gravity.any():
+            self.loads = np.asarray(core.impulses)
+            self.last_dt = 1.0
+
+    @stage()
+    def move_bodies(self, dt: float) -> None:
+        """Let the world take its step, with gravity and the force of the fluid."""
+        rigid = self.world.rigid
+        forces, torques = rigid.forces.copy(), rigid.torques.copy()
+        places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
+        self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
+        share = 0.5 if self._staggered else self.last_dt / dt
+        try:
+            for i, body in enumerate(self.bodies):
+                if not body.is_dynamic:
+                    continue
+                weight = body.mass * body.gravity
+                body.momentum[...] -= self.kicks[i, :3]
+                body.angular_momentum[...] -= self.kicks[i, 3:]
+                rigid.forces[places[id(body)]] += share * (weight + self.loads[i, :3]) - weight
+                rigid.torques[places[id(body)]] += share * self.loads[i, 3:]
+            self.running_report.world = self.world.step(dt)
+        finally:
+            rigid.forces[...], rigid.torques[...] = forces, torques
+        self._solid.moved(self.fluid.time + dt, dt)
+
+    @stage()
+    def emit(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.emit(dt)
+
+    @stage()
+    def transport(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.transport(dt)
+
+    @stage()
+    def spray(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.spray(dt)
+
+    @stage()
+    def correct_volume(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.correct_volume(dt)
+
+    @stage()
+    def add_forces(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.add_forces(dt)
+
+    @stage()
+    def diffuse(self, dt: float) -> None:
+        """Call that of the solver, which has no viscosity."""
+        self.fluid.diffuse(dt)
+
+    @stage()
+    def project(self, dt: float) -> None:
+        """Find the pressure, and the velocities of the bodies with it."""
+        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
+        core = self._core(dt, motions, held)
+        self._with_bodies(core, self._solid.now.owners, lambda: self.fluid.project(dt))
+        after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
+        work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
+        part = 0.5 if self._staggered else 1.0
+        self.loads, self.kicks, self.last_dt = impulses / dt, np.zeros_like(impulses), dt
+        for i, body in enumerate(self.bodies):
+            if not body.is_dynamic:
+                continue
+            kick = part * momentum_of(body, after[i] - motions[i])
+            body.momentum[...] += kick[:3]
+            body.angular_momentum[...] += kick[3:]
+            if part == 1.0:
+                self.kicks[i] = kick
+        told = self.running_report
+        told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
+
+    @stage()
+    def extend(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.extend(dt)
+
+    @stage()
+    def to_end(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.to_end(dt)
+
+    # --- parts -----------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _staggered(self) -> bool:
+        """Whether velocities are those of the middle of steps."""
+        return isinstance(self.fluid, LiquidSolver) and self.fluid.half_step is not None and bool(self.fluid.gravity.any())
+
+    def _core(self, dt: float, motions: Floats, held: tuple[Any, Any] | None) -> Any:
+        """Return the bodies as the pressure of a solve over dt seconds sees them."""
+        bodies = self.bodies
+        n = len(bodies)
+        impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
+        for i, body in enumerate(bodies):
+            if body.is_dynamic:
+                impulses[i, :3] = dt * body.mass * body.gravity
+                if isinstance(self.fluid, SmokeSolver):
+                    hydrostatic[i] = body.gravity
+        pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
+        free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
+        return _fluids.MovingBodies(
+            np.array([b.state_row[:3] for b in bodies]).reshape(n, 3),
+            np.array([b.mass if b.is_dynamic else 0.0 for b in bodies]),
+            np.array([inertia_of(b) for b in bodies]).reshape(n, 3, 3),
+            np.ascontiguousarray(motions),
+            impulses,
+            hydrostatic,
+            pairs,
+            rows,
+            free,
+        )
+
+    def _with_bodies(self, core: Any, owners: Any, call: Any) -> None:
+        self.fluid.projection_stage.bodies = PushedBodies(core, owners) if len(self._forms) else None
+        try:
+            call()
+        finally:
+            self.fluid.projection_stage.bodies = None
+
+    def _require_fitting(self) -> None:
+        """Raise ValueError for what does not go together; see that all bodies have forms."""
+        fluid, world = self.fluid, self.world
+        if fluid.grid.comm.size > 1:
+            raise ValueError("a fluid that moves bodies needs a grid that is not cut among ranks")
+        if fluid.options.viscosity:
+            raise ValueError("viscosity has no traction on bodies that a fluid moves: it must be 0")
+        if isinstance(fluid, LiquidSolver) and fluid.options.air == "fluid":
+            raise ValueError('air="fluid" does not go with bodies that the liquid moves: take "open" or "pockets"')
+        if not world.setup.only_rigid and (world.bodies or world.others):
+            raise ValueError("a fluid moves rigid bodies only: the world has others")
+        if world.rigid.joints:
+            raise ValueError("a fluid moves rigid bodies without joints: the world has some")
+        bodies = world.rigid.bodies
+        if [form.body for form in self._forms] != bodies:
+            known = {id(form.body): form for form in self._forms}
+            self._forms = [known.get(id(b)) or BodyForm(b, fluid.grid.dimension, f"body {i}") for i, b in enumerate(bodies)]
+        if fluid.grid.dimension == 2:
+            for i, body in enumerate(bodies):
+                if body.is_dynamic and (body.gravity[2] or abs(body.state_row[2]) > 1e-9 * fluid.grid.spacing or body.state_row[9]):
+                    raise ValueError(f"body {i} must be in the plane z = 0 of the grid, move and fall in it")
+        for i, form in enumerate(self._forms):
+            self._require_inside(i, form)
+
+    def _require_inside(self, number: int, form: BodyForm) -> None:
+        grid = self.fluid.grid
+        lower, upper = form.bounds()
+        for d in range(grid.dimension):
+            length = grid.spacing * grid.shape[d]
+            if grid.periodic[d]:
+                if upper[d] - lower[d] > length - 4 * grid.spacing:
+                    raise ValueError(f"body {number} must be shorter than the domain, less four cells, along an axis that closes")
+                continue
+            beyond = max(grid.origin[d] - lower[d], upper[d] - grid.origin[d] - length)
+            if beyond > 0.5 * (upper[d] - lower[d]):
+                raise ValueError(f"body {number} must be in the domain, but lies {beyond:.3g} m beyond a side of axis {d}")
+
+    # --- what is ---------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> FluidWorldLedger:
+        """Momentum and energy of fluid and bodies now."""
+        grid, fluid = self.fluid.grid, self.fluid
+        density = fluid.options.density if isinstance(fluid, LiquidSolver) else fluid.options.air_density
+        boundary = self._solid.at(fluid.time)
+        momentum, energy = np.zeros(3), 0.0
+        volume = grid.spacing**grid.dimension
+        for d in range(grid.dimension):
+            part = _grid.open_fractions(boundary.levelset._core, d)
+            if isinstance(fluid, LiquidSolver):
+                part = part * fluid.faces.liquid_parts(d) if hasattr(fluid.faces, "liquid_parts") else part * fluid.faces.known[d]
+            u = np.asarray(fluid.velocity.component(d), np.float64)
+            if grid.periodic[d]:
+                part, u = part.take(range(grid.shape[d]), axis=d), u.take(range(grid.shape[d]), axis=d)
+            momentum[d] = density * volume * float((part * u).sum())
+            energy += 0.5 * density * volume * float((part * u * u).sum())
+        moving = [b for b in self.bodies if b.is_dynamic]
+        return FluidWorldLedger(
+            fluid_momentum=momentum,
+            body_momentum=np.sum([b.momentum for b in moving], axis=0) if moving else np.zeros(3),
+            fluid_energy=energy,
+            body_energy=float(sum(b.kinetic_energy for b in moving)),
+            gravity=float(-sum(b.mass * (b.gravity @ b.state_row[:3]) for b in moving)),
+        )
+
+    def __repr__(self) -> str:
+        """One line: fluid, world."""
+        return f"<FluidWorld: {self.fluid!r}, {self.world!r}>"
+
+    def _members(self) -> tuple[FluidSolver[Any]]:
+        return (self.fluid,)
+
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self._solid.end()
+
+    def _state_replaced(self) -> None:
+        self._solid.forget()
+
+    def _take_step(self, dt: float, on_stage: OnStage | None = None, **options: Any) -> FluidWorldReport:
+        try:
+            return super()._take_step(dt, on_stage, **options)
+        except BaseException:
+            self._solid.forget()
+            raise
