@@ -21,19 +21,20 @@ void CoupledPoisson<D>::multiply(Vector& p, Vector& q) {
   poisson_->multiply(p, q);
   answer(p.data(), *rows_, *solids_, scale_, f_, v_);
   rows_->scatter(v_, q.data());
+  // The constant of a closed region pushes bodies that it does not surround; without it the region's volume is not their concern.
+  project(q);
 }
 
 template <int D>
 void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
   poisson_->precondition(r, poisson_->hierarchy().correction());
   poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
+  project(z);
 }
 
 template <int D>
-void CoupledPoisson<D>::solve(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale,
-                              const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale) {
   static_assert(numerics::LinearSystem<CoupledPoisson<D>>);
-  const auto start = std::chrono::steady_clock::now();
   poisson_ = &poisson;
   rows_ = &rows;
   solids_ = &solids;
@@ -42,14 +43,20 @@ void CoupledPoisson<D>::solve(grid::PoissonSolver<D>& poisson, const VolumeRows&
     if (v->size() != poisson.b.size()) *v = Block<double>(poisson.b.size());
     std::fill(v->begin(), v->end(), 0.0);
   }
-  poisson.project(poisson.b);
-  poisson.scale_residuals(std::sqrt(inner_product(poisson.b, poisson.b)));
+}
+
+template <int D>
+void CoupledPoisson<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+  const auto start = std::chrono::steady_clock::now();
+  Vector &x = poisson_->x, &b = poisson_->b;
+  project(b);
+  poisson_->scale_residuals(std::sqrt(inner_product(b, b)));
   if (start_is_zero)
-    combine(0.0, poisson.b, 0.0, poisson.x);
+    combine(0.0, b, 0.0, x);
   else
-    project(poisson.x);
-  numerics::conjugate_gradients<CoupledPoisson<D>>(*this, {poisson.x, poisson.b, r_, p_, q_, z_}, options, start_is_zero, info);
-  project(poisson.x);
+    project(x);
+  numerics::conjugate_gradients<CoupledPoisson<D>>(*this, {x, b, r_, p_, q_, z_}, options, start_is_zero, info);
+  project(x);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

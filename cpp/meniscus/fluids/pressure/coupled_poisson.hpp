@@ -10,9 +10,10 @@ namespace meniscus::fluids {
 template <int D>
 class CoupledPoisson {
  public:
-  /// Solves (L + B S^-1 scale B^T) x = b of `poisson`, whose `prepare` was called, for its `x`, as `PoissonSolver::solve` does.
-  void solve(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale,
-             const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
+  /// Takes the parts of L + B S^-1 scale B^T; `prepare` of `poisson` was called. They are referenced.
+  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale);
+  /// Solves for the `x` of `poisson` with its `b`, as `PoissonSolver::solve` does.
+  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
   /// v = S^-1 scale B^T x.
   static void answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale, std::vector<double>& f,
                      std::vector<double>& v);

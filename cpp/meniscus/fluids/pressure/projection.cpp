@@ -96,7 +96,8 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   // x times this is an impulse over the area of a face.
   const double push = reference_density_ * std::pow(grid_.spacing(), D);
   if (problem.bodies) {
-    coupled_.solve(poisson_, body_rows_, *problem.bodies, push, options.solve, !warm, report.solve);
+    coupled_.join(poisson_, body_rows_, *problem.bodies, push);
+    coupled_.solve(options.solve, !warm, report.solve);
     for (RegionReport<D>& region : report.regions) region.residual = report.solve.residual;
   } else {
     poisson_.solve(options.solve, !warm, report.solve, subtracted);

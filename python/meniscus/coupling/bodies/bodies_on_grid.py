@@ -69,18 +69,20 @@ class BodySample:
         lower, upper = form.bounds()
         first = np.floor((lower - band - origin) / h).astype(int)
         last = np.ceil((upper + band - origin) / h).astype(int)
-        ranges = []
         for d, n in enumerate(grid.shape):
             if grid.periodic[d]:
                 last[d] = min(last[d], first[d] + n)
-                ranges.append(np.arange(first[d], last[d] + 1))
-            else:
-                ranges.append(np.arange(max(first[d], 0), min(last[d], n) + 1))
+        whole = [np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]
+        points = np.stack(np.meshgrid(*[o + h * r for o, r in zip(origin, whole, strict=True)], indexing="ij"), axis=-1)
+        phi = form.signed_distance(points.reshape(-1, grid.dimension)).reshape(points.shape[:-1])
+        phi -= form.level(phi, h)
+        inside = [slice(None) if p else (r >= 0) & (r <= n) for r, n, p in zip(whole, grid.shape, grid.periodic, strict=True)]
+        ranges = [r[i] for r, i in zip(whole, inside, strict=True)]
         if any(len(r) < 2 for r in ranges):
             return
+        for d, i in enumerate(inside):
+            phi = phi[(slice(None),) * d + (i,)]
         axes = [origin[d] + h * r for d, r in enumerate(ranges)]
-        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-        phi = form.signed_distance(points.reshape(-1, grid.dimension)).reshape(points.shape[:-1])
         levels = self._sample.levelset.array
         place = self._places(ranges, [n + 1 for n in grid.shape])
         levels[place] = np.minimum(levels[place], phi)

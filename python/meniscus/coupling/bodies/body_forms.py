@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import surface as _surface
 from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.solids import RigidBody
 from meniscus.surface import Box, Shape, Sphere
 from meniscus.surface.shapes.sampled import MeshShape
 
 Floats = npt.NDArray[np.float64]
+_FINE = 64  # cells across a form, whose volume is measured
+_FINE_FLAT = 512  # the same in the plane
+_MOST = 0.25  # cells by which the surface of a body moves at most
+_STEP = 0.25  # cells, for the derivative of its volume
 
 
 class BodyForm:
@@ -22,6 +27,10 @@ class BodyForm:
         body: with a shape or a closed mesh.
         dimension: 2 or 3.
         name: of the body, in errors.
+
+    Attributes:
+        volume: m^3 (m^2 in the plane), measured with cells much smaller than the body.
+        area: of its surface, m^2 (m), likewise.
 
     Raises:
         ValueError: the body has neither a shape nor a closed surface.
@@ -44,6 +53,33 @@ class BodyForm:
         elif dimension == 2 and isinstance(form, Sphere):
             form, self._flat = Sphere(form.center[:2], form.radius), True
         self._form: Shape = form
+        self.volume, self.area = self._measure()
+
+    def _measure(self) -> tuple[float, float]:
+        """Return volume and area of the form at rest, or of its section by the plane in which it is now."""
+        k = self.dimension
+        lower, upper = (self._lower[:k], self._upper[:k]) if self._flat or k == 3 else self.bounds()
+        h = float((upper - lower).max()) / (_FINE if k == 3 else _FINE_FLAT)
+        # Sides of boxes do not lie in nodes.
+        axes = [np.arange(a - 2.37 * h, b + 3 * h, h) for a, b in zip(lower, upper, strict=True)]
+        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        points = np.ascontiguousarray(x.reshape(-1, k))
+        at_rest = self._flat or k == 3
+        phi = self._form.signed_distance(points) if at_rest else self.signed_distance(points)
+        nodes = np.ascontiguousarray(phi.reshape(x.shape[:-1]))
+        volumes = [_surface.solid_volume(nodes, level * h) for level in (0.0, -_STEP, _STEP)]
+        return volumes[0] * h**k, (volumes[2] - volumes[1]) * h ** (k - 1) / (2 * _STEP)
+
+    def level(self, nodes: Floats, spacing: float) -> float:
+        """Return the level, m, of the signed distance at nodes around the body at which their cells measure its volume.
+
+        Edges are cut off where they pass through cells: a box of 12 cells lost 0.4 % of its volume, and as much of its lift.
+        """
+        if not self.area > 0:
+            return 0.0
+        k = self.dimension
+        missing = self.volume - _surface.solid_volume(np.ascontiguousarray(nodes), 0.0) * spacing**k
+        return float(np.clip(missing / self.area, -_MOST * spacing, _MOST * spacing))
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the corners (dim,) of a box around the body, m."""
