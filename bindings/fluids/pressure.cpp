@@ -19,7 +19,8 @@ fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, d
                                                     const Field<T, D>* target_divergence, Field<double, D>* pressure,
                                                     bool warm_start, double time, const std::array<double, D>& acceleration,
                                                     fluids::MovingBodies* bodies,
-                                                    const std::optional<std::array<py::array, D>>& owners) {
+                                                    const std::optional<std::array<py::array, D>>& owners,
+                                                    const std::optional<std::array<py::array, D>>& films) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -37,12 +38,14 @@ fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, d
   p.time = time;
   p.acceleration = Eigen::Map<const Vec<double, D>>(acceleration.data());
   p.bodies = bodies;
-  require((bodies != nullptr) == owners.has_value(), "bodies and the faces that they own go together");
+  require((bodies != nullptr) == owners.has_value() && (bodies != nullptr) == films.has_value(),
+          "bodies, the faces that they own, and those along films go together");
+  if (films) p.films = face_masks_of<D>(*films, "films", grid.local_shape());
   for (int d = 0; bodies && d < D; ++d) {
     const Index n = product<D>(grid::Stagger<D>::face(d).extents(grid.local_shape()));
     p.owners[d] = data_of<std::int32_t>((*owners)[d], "owners", n);
     for (Index i = 0; i < n; ++i)
-      require(p.owners[d][i] >= -1 && p.owners[d][i] < bodies->count(), "owners must be numbers of bodies, or -1");
+      require(p.owners[d][i] >= -1 - bodies->count() && p.owners[d][i] < bodies->count(), "owners must be numbers of bodies, or -1");
   }
   return p;
 }
@@ -57,9 +60,9 @@ void bind_pressure_problem(py::module_& m, const char* name) {
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("solved_air") = none, arg("air_density") = 1.2, arg("surface_pressure") = none, arg("target_divergence") = none,
       arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, arg("acceleration") = std::array<double, D>{},
-      arg("bodies") = none, arg("owners") = none, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(),
+      arg("bodies") = none, arg("owners") = none, arg("films") = none, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(),
       py::keep_alive<1, 10>(), py::keep_alive<1, 12>(), py::keep_alive<1, 13>(), py::keep_alive<1, 14>(), py::keep_alive<1, 18>(),
-      py::keep_alive<1, 19>());
+      py::keep_alive<1, 19>(), py::keep_alive<1, 20>());
 }
 
 using fluids::Vector6;
@@ -105,6 +108,7 @@ void bind_bodies(py::module_& m) {
       .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("impulses"),
            arg("hydrostatic"), arg("held"), arg("rows"), arg("free"))
       .def_property_readonly("count", &fluids::MovingBodies::count)
+      .def_property_readonly_static("film_opening", [](const py::object&) { return fluids::MovingBodies::film_opening; })
       .def_property_readonly("velocities", [](const fluids::MovingBodies& b) { return array_of(b.velocities_after()); })
       .def_property_readonly("impulses", [](const fluids::MovingBodies& b) { return array_of(b.impulses()); })
       .def_property_readonly("attached", [](const fluids::MovingBodies& b) {

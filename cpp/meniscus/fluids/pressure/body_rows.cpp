@@ -68,6 +68,14 @@ class WetHalves {
     wrap(upper);
     return half(lower, axis, true) + half(upper, axis, false);
   }
+  /// What a solid fills of the half of a cell.
+  double solid_half(const Coord<D>& cell, int axis, bool upper) const {
+    const auto corner = surface::corner_values<D>(nodes_.at(cell), nodes_.strides);
+    double sum = 0;
+    for (std::uint32_t octant = 0; octant < corner.size(); ++octant)
+      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += surface::solid_in_octant<D>(corner, octant).part();
+    return sum / static_cast<double>(corner.size());
+  }
 
  private:
   void wrap(Coord<D>& c) const {
@@ -115,6 +123,16 @@ class WetHalves {
   bool has_liquid_;
 };
 
+/// Direction of the wall in a cell by the differences of its corners; not of length one.
+template <int D>
+Vec<double, D> wall_normal(const grid::FieldView<const double, D>& nodes, const Coord<D>& cell) {
+  Vec<double, D> normal;
+  const double* corner = nodes.at(cell);
+  for (int t = 0; t < D; ++t)
+    normal[t] = grid::corner_mean<D>(corner + nodes.strides[t], nodes.strides, t) - grid::corner_mean<D>(corner, nodes.strides, t);
+  return normal;
+}
+
 struct CellEntry {
   Index cell;
   std::int32_t body;
@@ -154,10 +172,7 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
   const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
     const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
     if (!slides) return places.at(body, centre, axis);
-    Vec<double, D> normal;
-    for (int t = 0; t < D; ++t)
-      normal[t] = grid::corner_mean<D>(nodes.at(cell) + nodes.strides[t], nodes.strides, t) -
-                  grid::corner_mean<D>(nodes.at(cell), nodes.strides, t);
+    const Vec<double, D> normal = wall_normal<D>(nodes, cell);
     const double square = normal.squaredNorm();
     if (!(square > 0)) return places.at(body, centre, axis);
     Vector6 row = Vector6::Zero();
@@ -181,6 +196,7 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           if (body < 0) continue;
           const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
           Vector6 row = places.of_closed(body, face, d, cut);
+          if (open > cut.open) row *= (1 - open) / (1 - cut.open);
           if (open == 0 && cut.open > 0) row += cut.open * outlet(body, c, d);
           if (ahead == 0) row = -row;
           std::size_t e = begin;
@@ -208,6 +224,7 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
   const PlaceRows<D> places(grid_, bodies);
   const WetHalves<T, D> wet(grid_, problem.liquid, solid_nodes_);
   const double mass = reference_density_ * std::pow(grid_.spacing(), D);
+  const bool slides = !problem.solid->sticks();
   bodies.begin();
   for (int d = 0; d < D; ++d) {
     const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells), strides = c_strides<D>(extents);
@@ -217,7 +234,18 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
       const Index start = dot<D>(face, strides);
       auto& out = found[start / length];
       for (Index k = 0; k < count; ++k, ++face[D - 1]) {
-        const std::int32_t body = problem.owners[d][start + k];
+        std::int32_t body = problem.owners[d][start + k];
+        if (const int side = layout_.side_of_face(d, face[d]); side >= 0 && body < -1) {
+          // Between the side and the pressure in the cell beside it, a body that touches the side displaces fluid as well.
+          body = -2 - body;
+          Coord<D> cell = face;
+          if (side % 2) --cell[d];
+          const double lifts = problem.acceleration[d] + bodies.body(body).hydrostatic[d];
+          if (lifts == 0 || (has_liquid_ && !poisson_.matrix.active[layout_.index(cell)])) continue;
+          const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1);
+          out.push_back({body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
+          continue;
+        }
         // The first and the last face of a periodic axis are one.
         if (body < 0 || layout_.side_of_face(d, face[d]) >= 0 || face[d] == layout_.cells[d]) continue;
         const Index i = layout_.index(face);
@@ -226,11 +254,12 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
         if (!beside && lifted[d] == 0) continue;
         const double around = wet.around(face, d);
         const double open = open_[d][i], coefficient = poisson_.matrix.faces[d][i];
-        const double carried = coefficient > 0 ? open * open / coefficient : 0.0;
+        double carried = coefficient > 0 ? open * open / coefficient : 0.0;
+        const grid::FaceCut<D> cut = grid::cut_face<D>(solid_nodes_.at(face), solid_nodes_.strides, d);
+        if (open == 0 && cut.open > 0 && has_phi_ && slides) carried = kept_by_outlet(face, i, d, cut.open);
         const double attached = beside ? around - carried : 0.0;
         const double weight = dt * mass * (attached * problem.acceleration[d] - (1 - around) * lifted[d]);
         if (std::abs(attached) < least_attached && weight == 0) continue;
-        const grid::FaceCut<D> cut = grid::cut_face<D>(solid_nodes_.at(face), solid_nodes_.strides, d);
         const Vector6 row = cut.open < 1 ? Vector6(places.of_closed(body, face, d, cut) / (1 - cut.open))
                                          : places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
         out.push_back({body, row, mass * attached, weight});
@@ -239,6 +268,22 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
     for (const auto& terms : found)
       for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight);
   }
+}
+
+/// The liquid at a closed outlet that does not go along with the wall, of a cell: up to the surface, in the part of the outlet
+/// that only slides.
+template <int D>
+double PressureSolver<D>::kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const {
+  const Index lower = upper - layout_.strides[axis];
+  if (is_liquid(lower) == is_liquid(upper)) return 0.0;
+  const bool below = is_liquid(lower);
+  Coord<D> cell = face;
+  if (below) cell[axis] = cell[axis] > 0 ? cell[axis] - 1 : layout_.cells[axis] - 1;
+  const double liquid = phi_[below ? lower : upper], air = phi_[below ? upper : lower];
+  const double depth = air > liquid ? std::clamp(liquid / (liquid - air), -1.0, 1.0) : 0.0;
+  const Vec<double, D> normal = wall_normal<D>(solid_nodes_, cell);
+  const double square = normal.squaredNorm();
+  return square > 0 ? part * depth * (1 - normal[axis] * normal[axis] / square) : 0.0;
 }
 
 template <int D>

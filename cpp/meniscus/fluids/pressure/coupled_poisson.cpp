@@ -27,8 +27,23 @@ void CoupledPoisson<D>::multiply(Vector& p, Vector& q) {
 
 template <int D>
 void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
-  poisson_->precondition(r, poisson_->hierarchy().correction());
-  poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
+  const auto cycle = [&](const Vector& from) {
+    poisson_->precondition(from, poisson_->hierarchy().correction());
+    poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
+    project(z);
+  };
+  if (deflation_.empty()) return cycle(r);
+  // z = Q r + (I - Q A) M (I - A Q) r, with Q = W (W^T A W)^-1 W^T.
+  deflation_.weigh(r, y_);
+  combine(0.0, r, 0.0, w_);
+  deflation_.add(y_, 1.0, w_);
+  multiply(w_, s_);
+  combine(1.0, r, -1.0, s_);
+  cycle(s_);
+  multiply(z, s_);
+  deflation_.weigh(s_, y2_);
+  y_ -= y2_;
+  deflation_.add(y_, 1.0, z);
   project(z);
 }
 
@@ -39,7 +54,8 @@ void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& 
   rows_ = &rows;
   solids_ = &solids;
   scale_ = scale;
-  for (Block<double>* v : {&r_, &p_, &q_, &z_}) {
+  deflation_.prepare(poisson, rows, solids, scale);
+  for (Block<double>* v : {&r_, &p_, &q_, &z_, &s_, &w_}) {
     if (v->size() != poisson.b.size()) *v = Block<double>(poisson.b.size());
     std::fill(v->begin(), v->end(), 0.0);
   }

@@ -1,7 +1,8 @@
 /// Pressure of a fluid and velocities of solids as one system for conjugate gradients: the fluid's matrix and the products with
-/// the rows of the solids, preconditioned by the fluid's multigrid cycle.
+/// the rows of the solids, preconditioned by the fluid's multigrid cycle and the coarse space of the bodies.
 #pragma once
 
+#include "meniscus/fluids/pressure/body_deflation.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
@@ -17,7 +18,9 @@ class CoupledPoisson {
   /// v = S^-1 scale B^T x.
   static void answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale, std::vector<double>& f,
                      std::vector<double>& v);
-  Index bytes() const { return 8 * (r_.size() + p_.size() + q_.size() + z_.size()); }
+  /// Velocities of bodies in the coarse space.
+  Index coarse() const { return deflation_.columns(); }
+  Index bytes() const { return deflation_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size()); }
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
@@ -34,7 +37,9 @@ class CoupledPoisson {
   SolidResponse* solids_ = nullptr;
   double scale_ = 1.0;
   std::vector<double> f_, v_;
-  Block<double> r_, p_, q_, z_;
+  BodyDeflation<D> deflation_;
+  Eigen::VectorXd y_, y2_;
+  Block<double> r_, p_, q_, z_, s_, w_;
 };
 
 }  // namespace meniscus::fluids

@@ -44,6 +44,9 @@ struct BodyConstraint {
 
 class MovingBodies final : public SolidResponse {
  public:
+  /// Open part of faces along films between solids that touch. Pressure at rest is that of the liquid around with any; the wider
+  /// a film, the less it holds on to what leaves it.
+  static constexpr double film_opening = 0.5;
   /// The part of a body's inertia that attached fluid of negative mass leaves at least.
   static constexpr double least_inertia = 0.5;
 

@@ -135,6 +135,8 @@ class PressureSolver {
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem,
              const Vec<double, D>& gain);
+  /// Opens faces along films between solids that touch.
+  void open_films(const std::array<const std::uint8_t*, D>& films);
   /// Rows of the bodies that the pressure moves, with the fluid at their surface, for a solve over dt (body_rows.cpp).
   template <class T>
   void set_bodies(const PressureProblem<T, D>& problem, double dt);
@@ -142,6 +144,7 @@ class PressureSolver {
   void set_volume_rows(const PressureProblem<T, D>& problem);
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
+  double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
   /// Gives the velocity of the solid what the solve has changed.
   template <class T>
   void move_walls(const PressureProblem<T, D>& problem);

@@ -35,6 +35,14 @@ class VolumeRows {
   /// q += B v.
   void scatter(std::span<const double> v, double* q) const;
 
+  /// Calls body(cell, velocity, value) for all entries, row by row.
+  template <class Body>
+  void visit(Body&& body) const {
+    Index entry = 0;
+    for (std::size_t row = 0; row < cell_.size(); ++row)
+      for (; entry < end_[row]; ++entry) body(cell_[row], velocity_[entry], value_[entry]);
+  }
+
   Index rows() const { return static_cast<Index>(cell_.size()); }
   Index bytes() const;
 

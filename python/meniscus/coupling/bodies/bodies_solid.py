@@ -11,7 +11,7 @@ from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.body_forms import BodyForm
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.grid.boundary import Slip
-from meniscus.grid.uniform import Grid
+from meniscus.grid.fields import MacField
 from meniscus.surface import SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
@@ -23,19 +23,18 @@ class BodiesSolid(SampledSolid):
 
     Args:
         obstacle: the own solid of the solver.
-        grid: of the solver.
-        dtype: of its velocity.
+        velocity: of the solver.
         slip: condition of the flow at all solids.
         forms: a function that returns the forms of the bodies.
     """
 
     borrowed = (*SampledSolid.borrowed, "_forms", "obstacle")
 
-    def __init__(self, obstacle: SampledSolid, grid: Grid, dtype: npt.DTypeLike, slip: Slip, forms: Callable[[], Sequence[BodyForm]]) -> None:
+    def __init__(self, obstacle: SampledSolid, velocity: MacField, slip: Slip, forms: Callable[[], Sequence[BodyForm]]) -> None:
         self.obstacle = obstacle
-        super().__init__(grid, dtype, obstacle.solid, slip)
+        super().__init__(velocity.grid, velocity.dtype, obstacle.solid, slip)
         self._forms = forms
-        self._start, self._end = BodySample(grid, dtype, slip), BodySample(grid, dtype, slip)
+        self._start, self._end = BodySample(velocity, slip), BodySample(velocity, slip)
         self._placed: Floats | None = None
         self._began: float | None = None
 
@@ -71,6 +70,10 @@ class BodiesSolid(SampledSolid):
             self._see(time)
             return self._end.boundary
         return self._start.boundary if time <= self._began else self._end.boundary
+
+    def seen(self, time: float) -> BodySample:
+        """Return the bodies at a time (s), as of `at`."""
+        return self._end if self.at(time) is self._end.boundary else self._start
 
     def begin(self, time: float) -> None:
         """Begin a step at a time, s."""

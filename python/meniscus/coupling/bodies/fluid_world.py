@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,21 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import grid as _grid
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
 from meniscus.core.solver import OnStage, Solver, stage
+from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
 from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, momentum_of, motion_of
 from meniscus.coupling.bodies.contact_rows import holding_contacts
+from meniscus.coupling.bodies.momentum import MomentumKeeper, on_faces, open_parts
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import PushedBodies
+from meniscus.grid.face_arrays import with_neighbours
+from meniscus.grid.fields import CellField
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
@@ -65,6 +71,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         fluid, world: as given.
         loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
         kicks: (n, 6) momentum that bodies have got in the last solve and have not moved with; state.
+        attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
         last_dt: length of the last step, s; state.
         report: of the last step; `report.forces[body]` is what the fluid gave a body.
 
@@ -90,11 +97,13 @@ class FluidWorld(Solver[FluidWorldReport]):
             self.stages = _LIQUID_STAGES
         own = fluid.sampled_solid
         own = own.obstacle if isinstance(own, BodiesSolid) else own
-        self._solid = BodiesSolid(own, fluid.grid, fluid.velocity.dtype, fluid.options.slip, lambda: self._forms)
+        self._solid = BodiesSolid(own, fluid.velocity, fluid.options.slip, lambda: self._forms)
         fluid.sampled_solid = self._solid
         self._bodies: Any = None
         self._before = np.zeros((n, 6))
-        self._held = 0
+        keeps = isinstance(fluid, SmokeSolver) and any(fluid.grid.periodic)
+        self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
+        self.attached = self.declare("attached", np.zeros((n, 6, 6)), resizable=True)
         if isinstance(fluid, LiquidSolver) and (fluid.levelset.array < 0).any():
             fluid.set_surface()
 
@@ -118,7 +127,8 @@ class FluidWorld(Solver[FluidWorldReport]):
         self._require_fitting()
         super().begin(dt)
         if len(self.loads) != len(self._forms):
-            self.loads, self.kicks = np.zeros((len(self._forms), 6)), np.zeros((len(self._forms), 6))
+            n = len(self._forms)
+            self.loads, self.kicks, self.attached = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6, 6))
             self.last_dt = 0.0
         self.fluid.begin(dt)
         self._solid.begin(self.fluid.time)
@@ -142,7 +152,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         core = self._core(1.0, np.zeros((len(self._forms), 6)), held=None)
-        self._with_bodies(core, self._solid.before.owners, lambda: fluid.to_middle(dt))
+        self._with_bodies(core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
             self.loads = np.asarray(core.impulses)
             self.last_dt = 1.0
@@ -176,8 +186,13 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     @stage()
     def transport(self, dt: float) -> None:
-        """Call that of the solver."""
+        """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
+        keeper = self._momentum if self._nothing_held() else None
+        if keeper is not None:
+            keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
+        if keeper is not None:
+            keeper.after_transport(self._solid.now)
 
     @stage()
     def spray(self, dt: float) -> None:
@@ -206,7 +221,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
         core = self._core(dt, motions, held)
-        self._with_bodies(core, self._solid.now.owners, lambda: self.fluid.project(dt))
+        self._with_bodies(core, self._solid.now, lambda: self.fluid.project(dt))
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         part = 0.5 if self._staggered else 1.0
@@ -219,6 +234,12 @@ class FluidWorld(Solver[FluidWorldReport]):
             body.angular_momentum[...] += kick[3:]
             if part == 1.0:
                 self.kicks[i] = kick
+        attached = np.asarray(core.attached)
+        if self._momentum is not None and self._nothing_held():
+            grown = np.einsum("bij,bj->bi", attached - self.attached, motions).sum(axis=0)[:3]
+            mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
+            self._momentum.settle(self._solid.now, self.bodies, grown, mass)
+        self.attached = attached
         told = self.running_report
         told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
 
@@ -231,6 +252,10 @@ class FluidWorld(Solver[FluidWorldReport]):
     def to_end(self, dt: float) -> None:
         """Call that of the solver."""
         self.fluid.to_end(dt)
+
+    def _nothing_held(self) -> bool:
+        """Return whether nothing but fluid and bodies that move takes momentum."""
+        return all(body.is_dynamic for body in self.bodies) and self._solid.solid is None
 
     # --- parts -----------------------------------------------------------------------------------------------------------------------
 
@@ -263,8 +288,8 @@ class FluidWorld(Solver[FluidWorldReport]):
             free,
         )
 
-    def _with_bodies(self, core: Any, owners: Any, call: Any) -> None:
-        self.fluid.projection_stage.bodies = PushedBodies(core, owners) if len(self._forms) else None
+    def _with_bodies(self, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
+        self.fluid.projection_stage.bodies = PushedBodies(core, sample.owners, sample.films) if len(self._forms) else None
         try:
             call()
         finally:
@@ -313,19 +338,22 @@ class FluidWorld(Solver[FluidWorldReport]):
     def ledger(self) -> FluidWorldLedger:
         """Momentum and energy of fluid and bodies now."""
         grid, fluid = self.fluid.grid, self.fluid
-        density = fluid.options.density if isinstance(fluid, LiquidSolver) else fluid.options.air_density
-        boundary = self._solid.at(fluid.time)
+        sample = self._solid.seen(fluid.time)
         momentum, energy = np.zeros(3), 0.0
-        volume = grid.spacing**grid.dimension
+        if isinstance(fluid, LiquidSolver):
+            density, parts = fluid.options.density, self._liquid_parts(sample)
+        else:
+            density, parts = fluid.options.air_density, [open_parts(sample, d) for d in range(grid.dimension)]
+        mass = density * grid.spacing**grid.dimension
         for d in range(grid.dimension):
-            part = _grid.open_fractions(boundary.levelset._core, d)
-            if isinstance(fluid, LiquidSolver):
-                part = part * fluid.faces.liquid_parts(d) if hasattr(fluid.faces, "liquid_parts") else part * fluid.faces.known[d]
-            u = np.asarray(fluid.velocity.component(d), np.float64)
-            if grid.periodic[d]:
-                part, u = part.take(range(grid.shape[d]), axis=d), u.take(range(grid.shape[d]), axis=d)
-            momentum[d] = density * volume * float((part * u).sum())
-            energy += 0.5 * density * volume * float((part * u * u).sum())
+            part, u = (on_faces(grid, v, d) for v in (parts[d], np.asarray(fluid.velocity.component(d), np.float64)))
+            momentum[d] = mass * float((part * u).sum())
+            energy += 0.5 * mass * float((part * u * u).sum())
+        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        if isinstance(fluid, SmokeSolver) and len(motions) == len(self.attached):
+            moved = np.einsum("bij,bj->bi", self.attached, motions)
+            momentum += moved.sum(axis=0)[:3]
+            energy += 0.5 * float((moved * motions).sum())
         moving = [b for b in self.bodies if b.is_dynamic]
         return FluidWorldLedger(
             fluid_momentum=momentum,
@@ -334,6 +362,19 @@ class FluidWorld(Solver[FluidWorldReport]):
             body_energy=float(sum(b.kinetic_energy for b in moving)),
             gravity=float(-sum(b.mass * (b.gravity @ b.state_row[:3]) for b in moving)),
         )
+
+    def _liquid_parts(self, sample: BodySample) -> list[Floats]:
+        """Return per axis the liquid around each face, in cells: half of that in each of the two beside it."""
+        grid, parts = self.fluid.grid, []
+        liquid = CellField(grid)
+        nodes = sample.boundary.levelset._core
+        _surface.fractions_below(self.fluid.levelset.field._core, nodes, liquid._core, Workspace())
+        fractions = liquid.array
+        for d in range(grid.dimension):
+            beside = with_neighbours(grid, fractions, d)
+            n = grid.shape[d]
+            parts.append(0.5 * (beside.take(range(n + 1), axis=d) + beside.take(range(1, n + 2), axis=d)))
+        return parts
 
     def __repr__(self) -> str:
         """One line: fluid, world."""

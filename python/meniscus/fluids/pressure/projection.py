@@ -57,11 +57,14 @@ class PushedBodies:
 
     Attributes:
         core: inertia, motion and constraints of the bodies; after the projection, their velocities and impulses.
-        owners: per axis an int32 array over the faces, the number of the body to which a face near bodies belongs, else -1.
+        owners: per axis an int32 array over the faces, the number of the body to which a face near bodies belongs, else -1; on sides of
+            the domain -2 minus the number.
+        films: per axis a bool mask of faces along gaps between solids that are narrower than a cell.
     """
 
     core: Any
     owners: tuple[npt.NDArray[np.int32], ...]
+    films: tuple[npt.NDArray[np.bool_], ...]
 
 
 class PressureSolver(CachedSolver):
@@ -181,6 +184,7 @@ def project(
         else _checks.vector("acceleration", acceleration, velocity.grid.dimension),
         bodies=None if bodies is None else bodies.core,
         owners=None if bodies is None else bodies.owners,
+        films=None if bodies is None else bodies.films,
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),

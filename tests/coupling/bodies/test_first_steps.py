@@ -1,0 +1,85 @@
+"""How bodies in a fluid start: their own inertia, that of the fluid around, and the weight of what they displace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.floating import G, beam, cylinder, down, in_air, pool
+from support.variants import slow_but
+
+from meniscus.solids import RigidBody
+from meniscus.surface import Pose
+
+AIR = 1.2
+RATIOS = (0.001, 0.1, 0.5, 2.0, 20.0)
+
+
+def images(part: float) -> float:
+    """Added mass of a cylinder among its images in a square box, of whose area it fills a part (Rayleigh 1892, in second order)."""
+    return (1 + part) / (1 - part)
+
+
+@pytest.mark.parametrize("ratio", slow_but(RATIOS, 0.001, 0.5, 20.0))
+def test_a_long_cylinder_starts_with_the_mass_of_its_air_as_well(ratio: float) -> None:
+    h = 1 / 96
+    body = cylinder(6 * h, ratio * AIR, (0.5 + 0.3 * h, 0.5 + 0.1 * h))
+    both = in_air([body], 96, 2)
+    both.step(1e-3)
+    part = np.pi * 36 / 96**2
+    # The air goes the other way, as all momentum together is that of gravity.
+    expected = -G * (ratio - 1) / (ratio + images(part))
+    assert body.velocity[1] / 1e-3 == pytest.approx(expected, rel=0.03)
+    assert abs(body.velocity[0]) < 1e-3 * abs(body.velocity[1])
+
+
+@pytest.mark.parametrize("ratio", slow_but(RATIOS, 0.1))
+def test_a_ball_starts_with_half_the_mass_of_its_air_as_well(ratio: float) -> None:
+    h = 1 / 48
+    body = RigidBody.sphere(6 * h, ratio * AIR, pose=Pose((0.5 + 0.2 * h, 0.5, 0.5 + 0.4 * h)))
+    both = in_air([body], 48, 3)
+    both.step(1e-3)
+    assert body.velocity[2] / 1e-3 == pytest.approx(-G * (ratio - 1) / (ratio + 0.5), rel=0.03)
+
+
+@pytest.mark.parametrize("ratio", slow_but(RATIOS, 0.001, 2.0))
+def test_a_cylinder_starts_under_water_from_its_way(ratio: float) -> None:
+    """Below a surface far away, by positions: the first step goes half of g t^2."""
+    h = 1 / 96
+    body = cylinder(6 * h, 1000 * ratio, (0.5, 0.5))
+    both = pool([body], (96, 96), h, 0.93, tolerance=1e-10)
+    both.step(1e-3)
+    way = body.center[1] - 0.5
+    expected = -G * (ratio - 1) / (ratio + 1)
+    # The tank adds a third of the part that the body fills of it, of a few percent, and takes some at the surface.
+    assert way / (0.5 * 1e-6) == pytest.approx(expected, rel=0.03)
+    assert body.velocity[1] / 1e-3 == pytest.approx(expected, rel=0.03)
+
+
+def test_turning_bodies_take_along_what_their_form_asks_for() -> None:
+    """A disc turns without the fluid; a plate of length l has the added inertia pi rho l^4 / 128 of the fluid."""
+    h = 1 / 96
+    torque = np.array([0.0, 0.0, 1e-3])
+    for body, fluid in (
+        (cylinder(6 * h, AIR, (0.5, 0.5)), 0.0),
+        (beam((24 * h, 3 * h), 0.01 * AIR, (0.5, 0.5)), np.pi * AIR * (24 * h) ** 4 / 128),
+    ):
+        both = in_air([body], 96, 2, gravity=(0.0, 0.0, 0.0))
+        both.world.rigid.torques[0] = torque
+        both.step(1e-3)
+        both.world.rigid.torques[0] = 0.0
+        own = body.properties.inertia[2, 2]
+        before = 1e-3 * torque[2] / own
+        both.step(1e-3)
+        both.step(1e-3)
+        turned = body.angular_velocity[2]
+        # The impulse of the first step is shared with the fluid in its pressure.
+        assert turned == pytest.approx(before * own / (own + fluid), rel=0.25 if fluid else 1e-3)
+
+
+def test_bodies_without_a_fluid_around_fall_freely() -> None:
+    body = RigidBody.box((0.2, 0.2, 0.2), 300.0, pose=Pose((0.5, 0.5, 0.7)))
+    both = pool([body], (16, 16, 16), 1 / 16, 0.2)
+    for _ in range(5):
+        both.step(0.01)
+    assert body.velocity == pytest.approx(np.array(down(3)) * 0.05, rel=1e-9)
+    assert body.center[2] == pytest.approx(0.7 - 0.5 * G * 0.05**2, rel=1e-9)
