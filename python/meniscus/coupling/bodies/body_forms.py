@@ -118,3 +118,11 @@ def inertia_of(body: RigidBody) -> Floats:
 def momentum_of(body: RigidBody, motion: Floats) -> Floats:
     """Return the momentum and the angular momentum (6,) that belong to a motion (6,)."""
     return np.concatenate([body.mass * motion[:3], inertia_of(body) @ motion[3:]])
+
+
+def keep_in_plane(body: RigidBody) -> None:
+    """Take from a body of the plane z = 0 what rounding in contacts has moved it out of the plane."""
+    row = body.state_row
+    row[[2, 4, 5, 9, 10, 11]] = 0.0
+    row[3:7] /= np.linalg.norm(row[3:7])
+    body.matrix[...] = body.rotation

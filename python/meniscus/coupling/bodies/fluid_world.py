@@ -15,7 +15,7 @@ from meniscus.core import Workspace
 from meniscus.core.solver import OnStage, Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
-from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, momentum_of, motion_of
+from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
 from meniscus.coupling.bodies.contact_rows import holding_contacts
 from meniscus.coupling.bodies.momentum import MomentumKeeper, on_faces, open_parts
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
@@ -28,6 +28,7 @@ from meniscus.grid.fields import CellField
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
+_OFF_PLANE = 1e-6  # cells: bodies of a 2-D grid that are farther from its plane are not in it
 _GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
 _LIQUID_STAGES = (
     "to_middle",
@@ -72,7 +73,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
         kicks: (n, 6) momentum that bodies have got in the last solve and have not moved with; state.
         attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
-        last_dt: length of the last step, s; state.
+        last_dt: (1,) length of the last step, s; state.
         report: of the last step; `report.forces[body]` is what the fluid gave a body.
 
     Raises:
@@ -92,7 +93,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         n = len(self._forms)
         self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
         self.kicks = self.declare("kicks", np.zeros((n, 6)), resizable=True)
-        self.last_dt = self.declare("last_dt", 0.0)
+        self.last_dt = self.declare("last_dt", np.zeros(1))
         if isinstance(fluid, LiquidSolver):
             self.stages = _LIQUID_STAGES
         own = fluid.sampled_solid
@@ -129,7 +130,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         if len(self.loads) != len(self._forms):
             n = len(self._forms)
             self.loads, self.kicks, self.attached = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6, 6))
-            self.last_dt = 0.0
+            self.last_dt[0] = 0.0
         self.fluid.begin(dt)
         self._solid.begin(self.fluid.time)
 
@@ -154,8 +155,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         core = self._core(1.0, np.zeros((len(self._forms), 6)), held=None)
         self._with_bodies(core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
-            self.loads = np.asarray(core.impulses)
-            self.last_dt = 1.0
+            self.loads[...], self.last_dt[0] = core.impulses, 1.0
 
     @stage()
     def move_bodies(self, dt: float) -> None:
@@ -164,7 +164,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         forces, torques = rigid.forces.copy(), rigid.torques.copy()
         places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
         self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
-        share = 0.5 if self._staggered else self.last_dt / dt
+        share = 0.5 if self._staggered else float(self.last_dt[0]) / dt
         try:
             for i, body in enumerate(self.bodies):
                 if not body.is_dynamic:
@@ -177,6 +177,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             self.running_report.world = self.world.step(dt)
         finally:
             rigid.forces[...], rigid.torques[...] = forces, torques
+        if self.fluid.grid.dimension == 2:
+            for body in self.bodies:
+                keep_in_plane(body)
         self._solid.moved(self.fluid.time + dt, dt)
 
     @stage()
@@ -225,7 +228,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         part = 0.5 if self._staggered else 1.0
-        self.loads, self.kicks, self.last_dt = impulses / dt, np.zeros_like(impulses), dt
+        self.loads[...], self.kicks[...], self.last_dt[0] = impulses / dt, 0.0, dt
         for i, body in enumerate(self.bodies):
             if not body.is_dynamic:
                 continue
@@ -239,7 +242,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             grown = np.einsum("bij,bj->bi", attached - self.attached, motions).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
             self._momentum.settle(self._solid.now, self.bodies, grown, mass)
-        self.attached = attached
+        self.attached[...] = attached
         told = self.running_report
         told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
 
@@ -314,7 +317,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             self._forms = [known.get(id(b)) or BodyForm(b, fluid.grid.dimension, f"body {i}") for i, b in enumerate(bodies)]
         if fluid.grid.dimension == 2:
             for i, body in enumerate(bodies):
-                if body.is_dynamic and (body.gravity[2] or abs(body.state_row[2]) > 1e-9 * fluid.grid.spacing or body.state_row[9]):
+                if body.is_dynamic and (body.gravity[2] or abs(body.state_row[2]) > _OFF_PLANE * fluid.grid.spacing):
                     raise ValueError(f"body {i} must be in the plane z = 0 of the grid, move and fall in it")
         for i, form in enumerate(self._forms):
             self._require_inside(i, form)
