@@ -77,8 +77,9 @@ std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> rows_of_numbers(const
 }
 
 std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, const py::array& masses, const py::array& inertias,
-                                                  const py::array& velocities, const py::array& impulses,
-                                                  const py::array& hydrostatic, const py::array& held, const py::array& rows,
+                                                  const py::array& velocities, const py::array& carried,
+                                                  const py::array& impulses, const py::array& hydrostatic,
+                                                  const py::array& planes, const py::array& owners, const py::array& held, const py::array& rows,
                                                   const py::array& free) {
   const auto n = static_cast<Index>(masses.size()), k = static_cast<Index>(held.size() / 2);
   const auto x = rows_of_numbers<3>(centers, "centers", n), g = rows_of_numbers<3>(hydrostatic, "hydrostatic", n);
@@ -86,13 +87,21 @@ std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, cons
   const auto m = rows_of_numbers<1>(masses, "masses", n);
   const auto i = rows_of_numbers<9>(inertias, "inertias", n);
   const auto jacobians = rows_of_numbers<12>(rows, "rows", k);
+  const auto c = rows_of_numbers<6>(carried, "carried", n);
   std::vector<fluids::MovingBody> bodies;
   for (std::size_t b = 0; b < m.size(); ++b)
-    bodies.push_back({x[b], m[b][0], Eigen::Map<const Eigen::Matrix3d>(i[b].data()), v[b], p[b], g[b]});
+    bodies.push_back({x[b], m[b][0], Eigen::Map<const Eigen::Matrix3d>(i[b].data()), v[b], c[b], p[b], g[b], {}});
+  const auto faces = static_cast<Index>(owners.size());
+  const auto of_faces = rows_of_numbers<4>(planes, "planes", faces);
+  const auto* const of_body = data_of<std::int32_t>(owners, "plane_owners", faces);
+  for (std::size_t f = 0; f < of_faces.size(); ++f) {
+    require(of_body[f] >= 0 && of_body[f] < n, "plane_owners must be numbers of bodies");
+    bodies[of_body[f]].planes.push_back(of_faces[f]);
+  }
   const auto* const ends = data_of<std::int32_t>(held, "held", 2 * k);
   std::vector<fluids::BodyConstraint> constraints;
-  for (std::size_t c = 0; c < jacobians.size(); ++c)
-    constraints.push_back({{ends[2 * c], ends[2 * c + 1]}, {Vector6(jacobians[c].head<6>()), Vector6(jacobians[c].tail<6>())}});
+  for (std::size_t r = 0; r < jacobians.size(); ++r)
+    constraints.push_back({{ends[2 * r], ends[2 * r + 1]}, {Vector6(jacobians[r].head<6>()), Vector6(jacobians[r].tail<6>())}});
   return std::make_unique<fluids::MovingBodies>(std::move(bodies), std::move(constraints), rows_of_numbers<6>(free, "free", 1)[0]);
 }
 
@@ -105,8 +114,8 @@ py::array_t<double> array_of(const std::vector<Vector6>& rows) {
 void bind_bodies(py::module_& m) {
   using py::arg;
   py::class_<fluids::MovingBodies>(m, "MovingBodies")
-      .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("impulses"),
-           arg("hydrostatic"), arg("held"), arg("rows"), arg("free"))
+      .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("carried"),
+           arg("impulses"), arg("hydrostatic"), arg("planes"), arg("plane_owners"), arg("held"), arg("rows"), arg("free"))
       .def_property_readonly("count", &fluids::MovingBodies::count)
       .def_property_readonly_static("film_opening", [](const py::object&) { return fluids::MovingBodies::film_opening; })
       .def_property_readonly("velocities", [](const fluids::MovingBodies& b) { return array_of(b.velocities_after()); })

@@ -45,7 +45,7 @@ class FloatingWater(Water):
             self.world.add(body, friction=self.friction)
         self.solver.fill(HalfSpace((0.0, 0.0, level), (0.0, 0.0, 1.0)))
         self.both = FluidWorld(self.solver, self.world)
-        for name in ("loads", "kicks", "attached", "last_dt"):
+        for name in ("loads", "rates", "attached"):
             setattr(self, name, self.declare(name, getattr(self.both, name)))
 
     def report(self, time: float) -> dict[str, float]:

@@ -15,7 +15,7 @@ namespace {
 
 fluids::MovingBody body_at(double x, double mass) {
   fluids::MovingBody body{{x, 0.4, 0.3}, mass, mass * Eigen::Vector3d(0.02, 0.03, 0.025).asDiagonal().toDenseMatrix(),
-                          Vector6::Zero(), Vector6::Zero(), Eigen::Vector3d::Zero()};
+                          Vector6::Zero(), Vector6::Zero(), Vector6::Zero(), Eigen::Vector3d::Zero(), {}};
   body.impulse[2] = -9.81 * mass;
   return body;
 }

@@ -54,26 +54,27 @@ class PlaceRows {
 template <class T, int D>
 class WetHalves {
  public:
-  WetHalves(const grid::Grid<D>& grid, const grid::Field<T, D>* liquid, const grid::FieldView<const double, D>& nodes)
-      : grid_(grid), nodes_(nodes) {
+  WetHalves(const grid::Grid<D>& grid, const grid::Field<T, D>* liquid, const grid::FieldView<const double, D>& nodes,
+            const MovingBodies& bodies)
+      : grid_(grid), nodes_(nodes), bodies_(bodies) {
     if (liquid) phi_ = liquid->view();
     has_liquid_ = liquid != nullptr;
   }
 
-  /// Of the box of a cell's size around a face that does not lie on a side.
-  double around(const Coord<D>& face, int axis) const {
+  /// Of the box of a cell's size around a face that does not lie on a side; `body`: the only solid there, or -1.
+  double around(const Coord<D>& face, int axis, Index body) const {
     Coord<D> lower = face, upper = face;
     --lower[axis];
     wrap(lower);
     wrap(upper);
-    return half(lower, axis, true) + half(upper, axis, false);
+    return half(lower, axis, true, body) + half(upper, axis, false, body);
   }
-  /// What a solid fills of the half of a cell.
-  double solid_half(const Coord<D>& cell, int axis, bool upper) const {
+  /// What a solid fills of the half of a cell, likewise.
+  double solid_half(const Coord<D>& cell, int axis, bool upper, Index body) const {
     const auto corner = surface::corner_values<D>(nodes_.at(cell), nodes_.strides);
     double sum = 0;
     for (std::uint32_t octant = 0; octant < corner.size(); ++octant)
-      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += surface::solid_in_octant<D>(corner, octant).part();
+      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += solid_part(cell, corner, octant, body);
     return sum / static_cast<double>(corner.size());
   }
 
@@ -83,24 +84,94 @@ class WetHalves {
       if (grid_.periodic()[d]) c[d] = (c[d] % grid_.shape()[d] + grid_.shape()[d]) % grid_.shape()[d];
   }
 
-  double half(const Coord<D>& cell, int axis, bool upper) const {
+  double half(const Coord<D>& cell, int axis, bool upper, Index body) const {
     const auto corner = surface::corner_values<D>(nodes_.at(cell), nodes_.strides);
     double sum = 0;
     for (std::uint32_t octant = 0; octant < corner.size(); ++octant)
-      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += part(cell, corner, octant);
+      if (((octant >> axis) & 1u) == (upper ? 1u : 0u)) sum += part(cell, corner, octant, body);
     return sum / static_cast<double>(corner.size());
   }
 
-  double part(const Coord<D>& cell, const std::array<double, 1 << D>& corner, std::uint32_t octant) const {
-    if (!has_liquid_) return 1 - surface::solid_in_octant<D>(corner, octant).part();
-    std::array<double, 1 << D> value;
+  using Corners = std::array<double, 1 << D>;
+
+  /// The faces of a body that cut an octant, in a box of one from its lower corner.
+  struct Cut {
+    std::array<surface::HalfSpace<D>, 3> face;
+    int count = 0;
+    bool outside = false, known = false;
+  };
+  Cut cut_by_faces(const Coord<D>& cell, std::uint32_t octant, Index body) const {
+    Cut cut;
+    if (body < 0) return cut;
+    const MovingBody& b = bodies_.body(body);
+    if (b.planes.empty()) return cut;
+    cut.known = true;
+    const double width = 0.5 * grid_.spacing();
+    Eigen::Vector3d low = Eigen::Vector3d::Zero();
+    for (int d = 0; d < D; ++d) {
+      low[d] = grid_.origin()[d] + grid_.spacing() * static_cast<double>(cell[d]) + ((octant >> d) & 1u ? width : 0.0) - b.center[d];
+      if (!grid_.periodic()[d]) continue;
+      const double length = grid_.spacing() * static_cast<double>(grid_.shape()[d]);
+      low[d] -= length * std::round(low[d] / length);
+    }
+    for (const Eigen::Vector4d& plane : b.planes) {
+      surface::HalfSpace<D> half;
+      half.offset = plane[3] - plane.head<3>().dot(low);
+      double least = 0, most = 0;
+      for (int d = 0; d < D; ++d) {
+        half.normal[d] = width * plane[d];
+        least += std::min(half.normal[d], 0.0);
+        most += std::max(half.normal[d], 0.0);
+      }
+      if (most <= half.offset) continue;
+      cut.outside |= least >= half.offset;
+      if (cut.count == 3) {
+        cut.known = false;
+        return cut;
+      }
+      cut.face[cut.count++] = half;
+    }
+    return cut;
+  }
+
+  static double clipped(const Cut& cut, const surface::HalfSpace<D>* more) {
+    if (cut.outside) return 0;
+    std::array<double, D> low{}, high;
+    high.fill(1);
+    surface::ClippedBox<D> box(low, high);
+    for (int k = 0; k < cut.count; ++k) box.clip(cut.face[k]);
+    if (more) box.clip(*more);
+    return std::clamp(box.volume(), 0.0, 1.0);
+  }
+
+  /// The part of an octant that is solid: as the faces of a body have it, if it has some.
+  double solid_part(const Coord<D>& cell, const Corners& corner, std::uint32_t octant, Index body) const {
+    const Cut cut = cut_by_faces(cell, octant, body);
+    return cut.known ? clipped(cut, nullptr) : surface::solid_in_octant<D>(corner, octant).part();
+  }
+
+  double part(const Coord<D>& cell, const Corners& corner, std::uint32_t octant, Index body) const {
+    if (!has_liquid_) return 1 - solid_part(cell, corner, octant, body);
+    Corners value;
     for (std::uint32_t s = 0; s < value.size(); ++s) {
       Coord<D> c = cell;
       for (std::uint32_t d = 0; d < D; ++d)
         if ((s >> d) & 1u) c[d] += (octant >> d) & 1u ? 1 : -1;
       value[s] = level(c);
     }
-    return surface::octant_fraction<D>(value, &corner, octant);
+    const double liquid = surface::octant_fraction<D>(value, nullptr, octant);
+    if (liquid <= 0) return 0;
+    if (liquid >= 1) return 1 - solid_part(cell, corner, octant, body);
+    const Cut cut = cut_by_faces(cell, octant, body);
+    if (!cut.known || cut.count == 3) return surface::octant_fraction<D>(value, &corner, octant);
+    std::array<double, D> at, width;
+    at.fill(0.25);
+    width.fill(0.5);
+    surface::BoxPlane<D> surface = surface::tangent_plane<D>(value, at, width);
+    for (std::uint32_t d = 0; d < D; ++d)
+      if (!((octant >> d) & 1u)) surface.slope[d] = -surface.slope[d];
+    const surface::HalfSpace<D> below = surface.half(true);
+    return std::clamp(liquid - clipped(cut, &below), 0.0, liquid);
   }
 
   /// The level set in a cell; beyond sides on lines.
@@ -119,6 +190,7 @@ class WetHalves {
 
   const grid::Grid<D>& grid_;
   const grid::FieldView<const double, D>& nodes_;
+  const MovingBodies& bodies_;
   grid::FieldView<const T, D> phi_{};
   bool has_liquid_;
 };
@@ -131,6 +203,27 @@ Vec<double, D> wall_normal(const grid::FieldView<const double, D>& nodes, const 
   for (int t = 0; t < D; ++t)
     normal[t] = grid::corner_mean<D>(corner + nodes.strides[t], nodes.strides, t) - grid::corner_mean<D>(corner, nodes.strides, t);
   return normal;
+}
+
+/// Whether all faces of the cells beside a face belong to a body: nothing else is near.
+template <class T, int D>
+bool alone_at(const PressureProblem<T, D>& problem, const Coord<D>& face, int axis, Index body) {
+  const grid::Grid<D>& grid = problem.solid->grid();
+  for (const Index back : {0, 1}) {
+    Coord<D> cell = face;
+    cell[axis] -= back;
+    for (std::size_t d = 0; d < D; ++d)
+      if (grid.periodic()[d]) cell[d] = (cell[d] % grid.shape()[d] + grid.shape()[d]) % grid.shape()[d];
+    for (int t = 0; t < D; ++t)
+      for (const Index ahead : {0, 1}) {
+        Coord<D> beside = cell;
+        beside[t] += ahead;
+        const std::int32_t owner =
+            problem.owners[t][dot<D>(beside, c_strides<D>(grid::Stagger<D>::face(t).extents(grid.local_shape())))];
+        if (owner != body && owner != -2 - body) return false;
+      }
+  }
+  return true;
 }
 
 struct CellEntry {
@@ -179,12 +272,13 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
     return row;
   };
+  find_pockets();
   std::vector<std::vector<CellEntry>> found(layout_.rows());
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
     auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
     for (Index k = 0; k < count; ++k, ++c[D - 1]) {
       const Index i = first + k;
-      if (!poisson_.matrix.active[i]) continue;
+      if (!poisson_.matrix.active[i] || pocket_[i]) continue;
       const std::size_t begin = entries.size();
       for (int d = 0; d < D; ++d)
         for (const Index ahead : {0, 1}) {
@@ -218,11 +312,21 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
 }
 
 template <int D>
+void PressureSolver<D>::find_pockets() {
+  fit(pocket_);
+  parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) { std::fill(pocket_.data() + b, pocket_.data() + e, std::uint8_t(0)); });
+  const auto& regions = poisson_.regions().regions();
+  for (const auto& u : poisson_.regions().intervals())
+    if (regions[u.region].closed && regions[u.region].cells < MovingBodies::least_region)
+      std::fill_n(pocket_.data() + u.index, u.count, std::uint8_t(1));
+}
+
+template <int D>
 template <class T>
 void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, double dt) {
   MovingBodies& bodies = *problem.bodies;
   const PlaceRows<D> places(grid_, bodies);
-  const WetHalves<T, D> wet(grid_, problem.liquid, solid_nodes_);
+  const WetHalves<T, D> wet(grid_, problem.liquid, solid_nodes_, bodies);
   const double mass = reference_density_ * std::pow(grid_.spacing(), D);
   const bool slides = !problem.solid->sticks();
   bodies.begin();
@@ -242,7 +346,7 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
           if (side % 2) --cell[d];
           const double lifts = problem.acceleration[d] + bodies.body(body).hydrostatic[d];
           if (lifts == 0 || (has_liquid_ && !poisson_.matrix.active[layout_.index(cell)])) continue;
-          const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1);
+          const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1, body);
           out.push_back({body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
           continue;
         }
@@ -252,7 +356,7 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
         const bool beside = poisson_.matrix.active[i] || poisson_.matrix.active[i - s];
         const Eigen::Vector3d& lifted = bodies.body(body).hydrostatic;
         if (!beside && lifted[d] == 0) continue;
-        const double around = wet.around(face, d);
+        const double around = wet.around(face, d, alone_at<T, D>(problem, face, d, body) ? body : -1);
         const double open = open_[d][i], coefficient = poisson_.matrix.faces[d][i];
         double carried = coefficient > 0 ? open * open / coefficient : 0.0;
         const grid::FaceCut<D> cut = grid::cut_face<D>(solid_nodes_.at(face), solid_nodes_.strides, d);

@@ -35,7 +35,7 @@ MovingBodies::MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConst
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const MovingBody& body = bodies_[b];
     require(body.mass >= 0 && std::isfinite(body.mass) && body.inertia.allFinite() && body.center.allFinite() &&
-                body.velocity.allFinite() && body.impulse.allFinite() && body.hydrostatic.allFinite(),
+                body.velocity.allFinite() && body.carried.allFinite() && body.impulse.allFinite() && body.hydrostatic.allFinite(),
             "body ", b, " must have a mass that is not negative, and finite values");
     if (body.mass > 0)
       require(Eigen::LLT<Matrix6>(among(inertia_of(body), free_)).info() == Eigen::Success, "the inertia of body ", b,
@@ -73,6 +73,8 @@ void MovingBodies::factor() {
     if (least < least_inertia - 1) attached_[b] *= (least_inertia - 1) / least;
     inverse_[b] = free_.asDiagonal() * among(own + attached_[b], free_).inverse() * free_.asDiagonal();
     inverse_[b] = (0.5 * (inverse_[b] + inverse_[b].transpose())).eval();
+    // What the attached fluid brings along.
+    weight_[b] += attached_[b] * (body.carried - body.velocity);
     Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b];
   }
   factor_constraints();

@@ -31,8 +31,12 @@ struct MovingBody {
   double mass;              ///< kg (kg/m in 2-D); 0: follows its path
   Eigen::Matrix3d inertia;  ///< about the centre, in axes of the world, kg m^2
   Vector6 velocity;         ///< at the start of the solve: with it the walls of the pressure problem move
+  Vector6 carried;          ///< velocity of the attached fluid at the start, before anything else has changed that of the body
   Vector6 impulse;          ///< of everything but the fluid and the constraints in this solve
   Eigen::Vector3d hydrostatic;  ///< m/s^2, of a gravity that the fluid does not feel: the body loses the weight of what it displaces
+  /// Of a convex polyhedron with few faces, half-spaces n . x <= c around the centre, (n, c): its cells are cut exactly, edges
+  /// as well. Empty: as the level set has it.
+  std::vector<Eigen::Vector4d> planes;
 };
 
 /// What holds bodies: the velocity of a point of one relative to that of another, or to the world, does not change along a
@@ -44,6 +48,8 @@ struct BodyConstraint {
 
 class MovingBodies final : public SolidResponse {
  public:
+  /// Cells of a region without an outlet from which on its pressure pushes bodies.
+  static constexpr Index least_region = 64;
   /// Open part of faces along films between solids that touch. Pressure at rest is that of the liquid around with any; the wider
   /// a film, the less it holds on to what leaves it.
   static constexpr double film_opening = 0.5;

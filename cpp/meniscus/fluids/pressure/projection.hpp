@@ -142,6 +142,8 @@ class PressureSolver {
   void set_bodies(const PressureProblem<T, D>& problem, double dt);
   template <class T>
   void set_volume_rows(const PressureProblem<T, D>& problem);
+  /// Small regions without an outlet, between bodies: their pressure, of which nothing tells the level, does not push.
+  void find_pockets();
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
   double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
@@ -179,6 +181,7 @@ class PressureSolver {
   double reference_density_ = 1.0;
   VolumeRows body_rows_;
   CoupledPoisson<D> coupled_;
+  Block<std::uint8_t> pocket_;
   std::vector<double> body_impulses_;
   std::vector<double> sums_, weights_;
   Workspace workspace_;

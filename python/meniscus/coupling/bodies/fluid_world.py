@@ -71,9 +71,8 @@ class FluidWorld(Solver[FluidWorldReport]):
     Attributes:
         fluid, world: as given.
         loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
-        kicks: (n, 6) momentum that bodies have got in the last solve and have not moved with; state.
+        rates: (n, 6) acceleration of each body in the last solve, m/s^2 and rad/s^2; state.
         attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
-        last_dt: (1,) length of the last step, s; state.
         report: of the last step; `report.forces[body]` is what the fluid gave a body.
 
     Raises:
@@ -92,8 +91,6 @@ class FluidWorld(Solver[FluidWorldReport]):
         self._require_fitting()
         n = len(self._forms)
         self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
-        self.kicks = self.declare("kicks", np.zeros((n, 6)), resizable=True)
-        self.last_dt = self.declare("last_dt", np.zeros(1))
         if isinstance(fluid, LiquidSolver):
             self.stages = _LIQUID_STAGES
         own = fluid.sampled_solid
@@ -101,9 +98,10 @@ class FluidWorld(Solver[FluidWorldReport]):
         self._solid = BodiesSolid(own, fluid.velocity, fluid.options.slip, lambda: self._forms)
         fluid.sampled_solid = self._solid
         self._bodies: Any = None
-        self._before = np.zeros((n, 6))
+        self._before, self._carried = np.zeros((n, 3)), np.zeros((n, 6))
         keeps = isinstance(fluid, SmokeSolver) and any(fluid.grid.periodic)
         self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
+        self.rates = self.declare("rates", np.zeros((n, 6)), resizable=True)
         self.attached = self.declare("attached", np.zeros((n, 6, 6)), resizable=True)
         if isinstance(fluid, LiquidSolver) and (fluid.levelset.array < 0).any():
             fluid.set_surface()
@@ -129,8 +127,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         super().begin(dt)
         if len(self.loads) != len(self._forms):
             n = len(self._forms)
-            self.loads, self.kicks, self.attached = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6, 6))
-            self.last_dt[0] = 0.0
+            self.loads, self.rates, self.attached = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6, 6))
         self.fluid.begin(dt)
         self._solid.begin(self.fluid.time)
 
@@ -152,31 +149,39 @@ class FluidWorld(Solver[FluidWorldReport]):
             fluid.to_middle(dt)
             return
         # Velocities of this solve are accelerations, and bodies begin without.
-        core = self._core(1.0, np.zeros((len(self._forms), 6)), held=None)
+        rest = np.zeros((len(self._forms), 6))
+        core = self._core(1.0, rest, rest, held=None)
         self._with_bodies(core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
-            self.loads[...], self.last_dt[0] = core.impulses, 1.0
+            self.loads[...], self.rates[...] = core.impulses, core.velocities
 
     @stage()
     def move_bodies(self, dt: float) -> None:
-        """Let the world take its step, with gravity and the force of the fluid."""
+        """Let the world take its step: contact, and the way of the bodies, with the velocities that the pressure has given them.
+
+        Where these belong to the end of the last step, gravity and the force of the fluid take them to the middle of this one.
+        """
         rigid = self.world.rigid
-        forces, torques = rigid.forces.copy(), rigid.torques.copy()
+        forces = rigid.forces.copy()
         places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
         self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
-        share = 0.5 if self._staggered else float(self.last_dt[0]) / dt
+        # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
+        self._carried = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        if self._staggered:
+            self._carried += 0.5 * dt * self.rates
         try:
             for i, body in enumerate(self.bodies):
                 if not body.is_dynamic:
                     continue
                 weight = body.mass * body.gravity
-                body.momentum[...] -= self.kicks[i, :3]
-                body.angular_momentum[...] -= self.kicks[i, 3:]
-                rigid.forces[places[id(body)]] += share * (weight + self.loads[i, :3]) - weight
-                rigid.torques[places[id(body)]] += share * self.loads[i, 3:]
+                # The pressure has it already.
+                rigid.forces[places[id(body)]] -= weight
+                if self._staggered:
+                    body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
+                    body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
             self.running_report.world = self.world.step(dt)
         finally:
-            rigid.forces[...], rigid.torques[...] = forces, torques
+            rigid.forces[...] = forces
         if self.fluid.grid.dimension == 2:
             for body in self.bodies:
                 keep_in_plane(body)
@@ -223,23 +228,22 @@ class FluidWorld(Solver[FluidWorldReport]):
         motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
         fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
-        core = self._core(dt, motions, held)
+        core = self._core(dt, motions, self._carried, held)
         self._with_bodies(core, self._solid.now, lambda: self.fluid.project(dt))
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         part = 0.5 if self._staggered else 1.0
-        self.loads[...], self.kicks[...], self.last_dt[0] = impulses / dt, 0.0, dt
+        self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
         for i, body in enumerate(self.bodies):
             if not body.is_dynamic:
                 continue
             kick = part * momentum_of(body, after[i] - motions[i])
             body.momentum[...] += kick[:3]
             body.angular_momentum[...] += kick[3:]
-            if part == 1.0:
-                self.kicks[i] = kick
         attached = np.asarray(core.attached)
         if self._momentum is not None and self._nothing_held():
-            grown = np.einsum("bij,bj->bi", attached - self.attached, motions).sum(axis=0)[:3]
+            known = self.attached if self.attached.any() else attached
+            grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
             self._momentum.settle(self._solid.now, self.bodies, grown, mass)
         self.attached[...] = attached
@@ -267,7 +271,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         """Whether velocities are those of the middle of steps."""
         return isinstance(self.fluid, LiquidSolver) and self.fluid.half_step is not None and bool(self.fluid.gravity.any())
 
-    def _core(self, dt: float, motions: Floats, held: tuple[Any, Any] | None) -> Any:
+    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None) -> Any:
         """Return the bodies as the pressure of a solve over dt seconds sees them."""
         bodies = self.bodies
         n = len(bodies)
@@ -277,6 +281,7 @@ class FluidWorld(Solver[FluidWorldReport]):
                 impulses[i, :3] = dt * body.mass * body.gravity
                 if isinstance(self.fluid, SmokeSolver):
                     hydrostatic[i] = body.gravity
+        faces = [form.planes() for form in self._forms]
         pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
         free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
         return _fluids.MovingBodies(
@@ -284,8 +289,11 @@ class FluidWorld(Solver[FluidWorldReport]):
             np.array([b.mass if b.is_dynamic else 0.0 for b in bodies]),
             np.array([inertia_of(b) for b in bodies]).reshape(n, 3, 3),
             np.ascontiguousarray(motions),
+            np.ascontiguousarray(carried),
             impulses,
             hydrostatic,
+            np.concatenate([np.zeros((0, 4)), *faces]),
+            np.repeat(np.arange(n, dtype=np.int32), [len(f) for f in faces]),
             pairs,
             rows,
             free,
