@@ -34,6 +34,37 @@ struct LocalBox {
   }
 };
 
+/// A closed region whose constant pushes bodies, as small regions beside it have no pressure.
+struct PushingRegion {
+  std::vector<std::uint8_t> mask;
+  double cells;
+  Eigen::VectorXd push;
+};
+
+/// Pushes below this part of what they sum are rounding.
+constexpr double least_push = 1e-9;
+
+template <int D>
+std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::size_t velocities) {
+  std::vector<PushingRegion> found;
+  const auto& regions = poisson.regions().regions();
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    if (!regions[r].closed) continue;
+    PushingRegion region{std::vector<std::uint8_t>(static_cast<std::size_t>(poisson.b.size()), 0),
+                         static_cast<double>(regions[r].cells), Eigen::VectorXd::Zero(static_cast<Eigen::Index>(velocities))};
+    for (const auto& u : poisson.regions().intervals())
+      if (static_cast<std::size_t>(u.region) == r) std::fill_n(region.mask.begin() + u.index, u.count, std::uint8_t(1));
+    double whole = 0;
+    rows.visit([&](Index cell, std::int32_t velocity, double value) {
+      if (!region.mask[cell]) return;
+      region.push[velocity] += value;
+      whole = std::max(whole, std::abs(value));
+    });
+    if (region.push.cwiseAbs().maxCoeff() > least_push * whole) found.push_back(std::move(region));
+  }
+  return found;
+}
+
 template <int D>
 Coord<D> coordinate_of(const grid::CellLayout<D>& layout, Index cell) {
   Coord<D> c{};
@@ -217,6 +248,7 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
   };
   Block<double> scratch(poisson.b.size());
   std::fill(scratch.begin(), scratch.end(), 0.0);
+  const std::vector<PushingRegion> pushing = pushing_regions(poisson, rows, f.size());
   for (std::size_t b = 0; b < bodies; ++b) {
     const Window& w = windows_[b];
     for (std::size_t k = 0; k < freedoms; ++k) {
@@ -225,6 +257,12 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
       for (std::size_t i = 0; i < w.cell.size(); ++i) scratch[w.cell[i]] = w.pressure[freedoms * i + k];
       rows.gather(scratch.data(), scale, f);
       for (std::size_t j = 0; j < f.size(); ++j) pushes(static_cast<Index>(j), column) = f[j];
+      // Pressures have no mean over a closed region.
+      for (const PushingRegion& region : pushing) {
+        double sum = 0;
+        for (std::size_t i = 0; i < w.cell.size(); ++i) sum += region.mask[w.cell[i]] ? w.pressure[freedoms * i + k] : 0.0;
+        pushes.col(column) -= scale * sum / region.cells * region.push;
+      }
       for (const Index i : w.cell) scratch[i] = 0;
       for (std::size_t i = 0; i < w.reach.size(); ++i) scratch[w.reach[i]] += w.product[freedoms * i + k];
       for (const Window& other : windows_) {

@@ -37,6 +37,7 @@ void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
   deflation_.weigh(r, y_);
   combine(0.0, r, 0.0, w_);
   deflation_.add(y_, 1.0, w_);
+  project(w_);
   multiply(w_, s_);
   combine(1.0, r, -1.0, s_);
   cycle(s_);

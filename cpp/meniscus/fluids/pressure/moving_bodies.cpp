@@ -1,17 +1,18 @@
 #include "meniscus/fluids/pressure/moving_bodies.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <Eigen/Eigenvalues>
 
 #include <cmath>
+#include <numeric>
 
 namespace meniscus::fluids {
 namespace {
 
-/// Of the diagonal of the constraints' matrix: what several constraints on one freedom give way, so that none of them is one too
-/// many.
-constexpr double give = 1e-9;
+/// Constraints that differ by less than this, squared, from what others say already are the same.
+constexpr double least_independent = 1e-10;
 
 /// A matrix among the freedoms that bodies have; ones on the diagonal of the others.
 Matrix6 among(const Matrix6& a, const Vector6& free) {
@@ -77,56 +78,81 @@ void MovingBodies::factor() {
     weight_[b] += attached_[b] * (body.carried - body.velocity);
     Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b];
   }
-  factor_constraints();
+  find_islands();
   change_.assign(6 * bodies_.size(), 0.0);
   respond(f, change_);
 }
 
-void MovingBodies::factor_constraints() {
+void MovingBodies::find_islands() {
+  islands_.clear();
   if (constraints_.empty()) return;
-  std::vector<std::vector<std::pair<int, Vector6>>> of_body(bodies_.size());
+  std::vector<std::int32_t> root(bodies_.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto root_of = [&](std::int32_t b) { return numerics::root_of(root.data(), b); };
+  const auto yields = [&](std::int32_t b) { return b >= 0 && bodies_[b].mass > 0; };
+  for (const BodyConstraint& c : constraints_)
+    if (yields(c.bodies[0]) && yields(c.bodies[1])) numerics::unite(root.data(), c.bodies[0], c.bodies[1]);
+  std::vector<std::int32_t> island(bodies_.size(), -1), place(bodies_.size(), -1);
+  std::vector<std::vector<std::size_t>> held;
   for (std::size_t k = 0; k < constraints_.size(); ++k)
-    for (std::size_t end = 0; end < 2; ++end)
-      if (const std::int32_t b = constraints_[k].bodies[end]; b >= 0)
-        of_body[b].emplace_back(static_cast<int>(k), constraints_[k].rows[end]);
-  std::vector<Eigen::Triplet<double>> entries;
-  std::vector<double> diagonal(constraints_.size(), 0.0);
-  for (std::size_t b = 0; b < bodies_.size(); ++b)
-    for (const auto& [k, row] : of_body[b]) {
-      const Vector6 moved = inverse_[b] * row;
-      for (const auto& [l, other] : of_body[b]) {
-        entries.emplace_back(k, l, other.dot(moved));
-        if (k == l) diagonal[k] += other.dot(moved);
+    for (const std::int32_t b : constraints_[k].bodies) {
+      if (!yields(b)) continue;
+      std::int32_t& number = island[root_of(b)];
+      if (number < 0) {
+        number = static_cast<std::int32_t>(islands_.size());
+        islands_.emplace_back();
+        held.emplace_back();
       }
+      if (held[number].empty() || held[number].back() != k) held[number].push_back(k);
     }
-  for (std::size_t k = 0; k < diagonal.size(); ++k)
-    entries.emplace_back(static_cast<int>(k), static_cast<int>(k), diagonal[k] > 0 ? give * diagonal[k] : 1.0);
-  const auto n = static_cast<Eigen::Index>(constraints_.size());
-  Eigen::SparseMatrix<double> matrix(n, n);
-  matrix.setFromTriplets(entries.begin(), entries.end());
-  held_.compute(matrix);
-  require(held_.info() == Eigen::Success, "the constraints of the bodies could not be factored");
+  for (std::int32_t b = 0; b < count(); ++b) {
+    if (!yields(b)) continue;
+    const std::int32_t number = island[root_of(b)];
+    if (number < 0) continue;
+    place[b] = static_cast<std::int32_t>(islands_[number].bodies.size());
+    islands_[number].bodies.push_back(b);
+  }
+  for (std::size_t k = 0; k < islands_.size(); ++k) hold(islands_[k], place, held[k]);
 }
 
-void MovingBodies::respond_freely(std::span<const double> f, std::span<double> v) const {
-  for (std::size_t b = 0; b < bodies_.size(); ++b)
-    Eigen::Map<Vector6>(v.data() + 6 * b) = inverse_[b] * Eigen::Map<const Vector6>(f.data() + 6 * b);
+void MovingBodies::hold(Island& island, std::span<const std::int32_t> place, std::span<const std::size_t> constraints) const {
+  const auto n = static_cast<Eigen::Index>(6 * island.bodies.size()), m = static_cast<Eigen::Index>(constraints.size());
+  Eigen::MatrixXd root = Eigen::MatrixXd::Zero(n, n), rows = Eigen::MatrixXd::Zero(n, m);
+  for (std::size_t k = 0; k < island.bodies.size(); ++k) {
+    const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(inverse_[island.bodies[k]]);
+    root.block<6, 6>(static_cast<Eigen::Index>(6 * k), static_cast<Eigen::Index>(6 * k)) =
+        eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  }
+  for (Eigen::Index c = 0; c < m; ++c) {
+    const BodyConstraint& constraint = constraints_[constraints[static_cast<std::size_t>(c)]];
+    for (std::size_t end = 0; end < 2; ++end) {
+      const std::int32_t b = constraint.bodies[end];
+      if (b >= 0 && bodies_[b].mass > 0) rows.col(c).segment<6>(6 * place[b]) += constraint.rows[end];
+    }
+  }
+  rows = (root.transpose() * rows).eval();
+  for (Eigen::Index c = 0; c < m; ++c)
+    if (const double length = rows.col(c).norm(); length > 0) rows.col(c) /= length;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(rows * rows.transpose());
+  const Eigen::VectorXd& values = eigen.eigenvalues();
+  Eigen::Index free = 0;
+  while (free < n && values[free] < least_independent * values[n - 1]) ++free;
+  const Eigen::MatrixXd left = root * eigen.eigenvectors().leftCols(free);
+  island.response = left * left.transpose();
 }
 
 int MovingBodies::respond(std::span<const double> f, std::span<double> v) {
-  respond_freely(f, v);
-  if (constraints_.empty()) return 0;
-  Eigen::VectorXd speeds = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(constraints_.size()));
-  for (std::size_t k = 0; k < constraints_.size(); ++k)
-    for (std::size_t end = 0; end < 2; ++end)
-      if (const std::int32_t b = constraints_[k].bodies[end]; b >= 0)
-        speeds[static_cast<Eigen::Index>(k)] += constraints_[k].rows[end].dot(Eigen::Map<const Vector6>(v.data() + 6 * b));
-  const Eigen::VectorXd reaction = held_.solve(speeds);
-  for (std::size_t k = 0; k < constraints_.size(); ++k)
-    for (std::size_t end = 0; end < 2; ++end)
-      if (const std::int32_t b = constraints_[k].bodies[end]; b >= 0)
-        Eigen::Map<Vector6>(v.data() + 6 * b) -=
-            reaction[static_cast<Eigen::Index>(k)] * (inverse_[b] * constraints_[k].rows[end]);
+  for (std::size_t b = 0; b < bodies_.size(); ++b)
+    Eigen::Map<Vector6>(v.data() + 6 * b) = inverse_[b] * Eigen::Map<const Vector6>(f.data() + 6 * b);
+  for (const Island& island : islands_) {
+    const auto n = static_cast<Eigen::Index>(6 * island.bodies.size());
+    Eigen::VectorXd pushed(n);
+    for (std::size_t k = 0; k < island.bodies.size(); ++k)
+      pushed.segment<6>(static_cast<Eigen::Index>(6 * k)) = Eigen::Map<const Vector6>(f.data() + 6 * island.bodies[k]);
+    const Eigen::VectorXd moved = island.response * pushed;
+    for (std::size_t k = 0; k < island.bodies.size(); ++k)
+      Eigen::Map<Vector6>(v.data() + 6 * island.bodies[k]) = moved.segment<6>(static_cast<Eigen::Index>(6 * k));
+  }
   return 0;
 }
 

@@ -15,8 +15,6 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
-#include <Eigen/SparseCholesky>
-
 #include <array>
 
 namespace meniscus::fluids {
@@ -85,9 +83,15 @@ class MovingBodies final : public SolidResponse {
   int respond(std::span<const double> f, std::span<double> v) override;
 
  private:
-  void factor_constraints();
-  /// v = the answer without constraints.
-  void respond_freely(std::span<const double> f, std::span<double> v) const;
+  /// Bodies that constraints hold together, and the answer of all of them.
+  struct Island {
+    std::vector<std::int32_t> bodies;
+    Eigen::MatrixXd response;
+  };
+  void find_islands();
+  /// The answer of what constraints leave free: L P L^T, where S^-1 = L L^T and P takes out the span of L^T C^T, to rounding
+  /// symmetric however many constraints say the same.
+  void hold(Island& island, std::span<const std::int32_t> place, std::span<const std::size_t> constraints) const;
 
   std::vector<MovingBody> bodies_;
   std::vector<BodyConstraint> constraints_;
@@ -95,7 +99,7 @@ class MovingBodies final : public SolidResponse {
   std::vector<Matrix6> attached_, inverse_;
   std::vector<Vector6> weight_, after_, impulses_;
   std::vector<double> change_;
-  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> held_;
+  std::vector<Island> islands_;
 };
 
 }  // namespace meniscus::fluids

@@ -78,6 +78,10 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     body_impulses_.assign(problem.bodies->change().begin(), problem.bodies->change().end());
     for (double& v : body_impulses_) v = -v;
     body_rows_.scatter(body_impulses_, poisson_.b.data());
+    parallel_for(0, layout_.size, 1 << 16, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (pocket_[i]) poisson_.b[i] = 0;
+    });
   }
   poisson_.set_order_free(options.solve.order_free);
   const double subtracted = balance(options.flux_correction, report);

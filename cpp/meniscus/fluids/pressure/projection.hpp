@@ -142,7 +142,7 @@ class PressureSolver {
   void set_bodies(const PressureProblem<T, D>& problem, double dt);
   template <class T>
   void set_volume_rows(const PressureProblem<T, D>& problem);
-  /// Small regions without an outlet, between bodies: their pressure, of which nothing tells the level, does not push.
+  /// Small regions without an outlet, between bodies: nothing tells the level of their pressure, and none is solved for.
   void find_pockets();
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
