@@ -10,17 +10,13 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, double density, const Field<T, D>* density_field,
-                                                    grid::SolidBoundary<T, D>* solid, const Field<T, D>* liquid,
-                                                    const std::optional<py::array>& liquid_mask,
-                                                    const std::optional<std::array<py::array, D>>& given_faces,
-                                                    double air_pressure, const std::optional<py::array>& solved_air,
-                                                    double air_density, const Field<T, D>* surface_pressure,
-                                                    const Field<T, D>* target_divergence, Field<double, D>* pressure,
-                                                    bool warm_start, double time, const std::array<double, D>& acceleration,
-                                                    fluids::MovingBodies* bodies,
-                                                    const std::optional<std::array<py::array, D>>& owners,
-                                                    const std::optional<std::array<py::array, D>>& films) {
+fluids::PressureProblem<T, D> make_pressure_problem(
+    const grid::Grid<D>& grid, double density, const Field<T, D>* density_field, grid::SolidBoundary<T, D>* solid,
+    const Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
+    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const std::optional<py::array>& solved_air,
+    double air_density, const Field<T, D>* surface_pressure, const Field<T, D>* target_divergence, Field<double, D>* pressure,
+    bool warm_start, double time, const std::array<double, D>& acceleration, fluids::MovingBodies* bodies,
+    const std::optional<std::array<py::array, D>>& owners, const std::optional<std::array<py::array, D>>& films) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -45,7 +41,8 @@ fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, d
     const Index n = product<D>(grid::Stagger<D>::face(d).extents(grid.local_shape()));
     p.owners[d] = data_of<std::int32_t>((*owners)[d], "owners", n);
     for (Index i = 0; i < n; ++i)
-      require(p.owners[d][i] >= -1 - bodies->count() && p.owners[d][i] < bodies->count(), "owners must be numbers of bodies, or -1");
+      require(p.owners[d][i] >= -1 - bodies->count() && p.owners[d][i] < bodies->count(),
+              "owners must be numbers of bodies, or -1");
   }
   return p;
 }
@@ -60,9 +57,10 @@ void bind_pressure_problem(py::module_& m, const char* name) {
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("solved_air") = none, arg("air_density") = 1.2, arg("surface_pressure") = none, arg("target_divergence") = none,
       arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, arg("acceleration") = std::array<double, D>{},
-      arg("bodies") = none, arg("owners") = none, arg("films") = none, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(),
-      py::keep_alive<1, 10>(), py::keep_alive<1, 12>(), py::keep_alive<1, 13>(), py::keep_alive<1, 14>(), py::keep_alive<1, 18>(),
-      py::keep_alive<1, 19>(), py::keep_alive<1, 20>());
+      arg("bodies") = none, arg("owners") = none, arg("films") = none, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(),
+      py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(), py::keep_alive<1, 10>(), py::keep_alive<1, 12>(),
+      py::keep_alive<1, 13>(), py::keep_alive<1, 14>(), py::keep_alive<1, 18>(), py::keep_alive<1, 19>(),
+      py::keep_alive<1, 20>());
 }
 
 using fluids::Vector6;
@@ -79,8 +77,8 @@ std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> rows_of_numbers(const
 std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, const py::array& masses, const py::array& inertias,
                                                   const py::array& velocities, const py::array& carried,
                                                   const py::array& impulses, const py::array& hydrostatic,
-                                                  const py::array& planes, const py::array& owners, const py::array& held, const py::array& rows,
-                                                  const py::array& free) {
+                                                  const py::array& planes, const py::array& owners, const py::array& held,
+                                                  const py::array& rows, const py::array& free) {
   const auto n = static_cast<Index>(masses.size()), k = static_cast<Index>(held.size() / 2);
   const auto x = rows_of_numbers<3>(centers, "centers", n), g = rows_of_numbers<3>(hydrostatic, "hydrostatic", n);
   const auto v = rows_of_numbers<6>(velocities, "velocities", n), p = rows_of_numbers<6>(impulses, "impulses", n);
@@ -102,7 +100,8 @@ std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, cons
   std::vector<fluids::BodyConstraint> constraints;
   for (std::size_t r = 0; r < jacobians.size(); ++r)
     constraints.push_back({{ends[2 * r], ends[2 * r + 1]}, {Vector6(jacobians[r].head<6>()), Vector6(jacobians[r].tail<6>())}});
-  return std::make_unique<fluids::MovingBodies>(std::move(bodies), std::move(constraints), rows_of_numbers<6>(free, "free", 1)[0]);
+  return std::make_unique<fluids::MovingBodies>(std::move(bodies), std::move(constraints),
+                                                rows_of_numbers<6>(free, "free", 1)[0]);
 }
 
 py::array_t<double> array_of(const std::vector<Vector6>& rows) {

@@ -70,7 +70,7 @@ def test_the_draft_in_space_is_that_of_archimedes_within_one_percent(shape: str,
 
 
 @pytest.mark.parametrize("steps", [100, slow(1000)])
-@pytest.mark.parametrize("shape, density", [("ball", 0.4), ("raft", 0.1), ("raft", 0.6)])
+@pytest.mark.parametrize(("shape", "density"), [("ball", 0.4), ("raft", 0.1), ("raft", 0.6)])
 def test_nothing_moves_from_the_right_draft(shape: str, density: float, steps: int) -> None:
     height = height_at_rest(shape, density, 0.5, accuracy=1e-10)
     both = floating(shape, density, height, 0.5, tolerance=1e-10)
@@ -82,7 +82,7 @@ def test_nothing_moves_from_the_right_draft(shape: str, density: float, steps: i
     assert abs(both.bodies[0].center[1] - height) < 1e-9
 
 
-@pytest.mark.parametrize("wide, stands", [(1.3, True), (1.15, False)])
+@pytest.mark.parametrize(("wide", "stands"), [(1.3, True), (1.15, False)])
 def test_a_box_of_half_the_density_stands_or_rolls_over(wide: float, stands: bool) -> None:
     """The limit of stability is a width of sqrt(3/2) times the height."""
     both = pool([beam((wide * SIZE, SIZE), 500.0, (0.757, 0.5), 0.05)], (48, 32), H, 0.5)

@@ -193,7 +193,7 @@ def off_plane() -> FluidWorld:
 
 
 @pytest.mark.parametrize(
-    "make, message",
+    ("make", "message"),
     [
         (wrong_viscosity, "viscosity has no traction on bodies"),
         (particles, "fluid must be"),

@@ -59,15 +59,15 @@ def test_the_pressure_gives_bodies_what_it_takes_from_the_fluid(dimension: int) 
     assert momenta["project"] - momenta["diffuse"] + given + moved == pytest.approx(0.0, abs=1e-12 * scale)
 
 
-@pytest.mark.parametrize("steps", [40, slow(1000)])
-def test_momentum_of_air_and_bodies_in_a_closed_box_stays(steps: int) -> None:
+@pytest.mark.parametrize("end", [0.5, slow(8.0)])
+def test_momentum_of_air_and_bodies_in_a_closed_box_stays(end: float) -> None:
     both = in_air(some_bodies(9), 48, 2, gravity=(0.0, 0.0, 0.0))
     # The air at their surface begins to move with them in the first step.
     both.step(0.01)
     before, scale = both.ledger, sum(float(np.abs(b.momentum).sum()) for b in both.bodies)
     energy = before.fluid_energy + before.body_energy
-    for _ in range(steps):
-        both.step(0.01)
+    while both.time < end:
+        both.advance(0.05)
         now = both.ledger
         assert now.momentum == pytest.approx(before.momentum, abs=1e-10 * scale)
         assert now.fluid_energy + now.body_energy < energy * (1 + 1e-9)

@@ -24,7 +24,7 @@ def force_on_floor(both: FluidWorld, dt: float) -> float:
     return float((up[:, None] * contacts.impulses).sum(axis=0).max()) / (0.5 * dt)
 
 
-@pytest.mark.parametrize("count, density", slow_but([(1, 2000.0), (2, 2000.0), (3, 1100.0)], (1, 2000.0), (2, 2000.0)))
+@pytest.mark.parametrize(("count", "density"), slow_but([(1, 2000.0), (2, 2000.0), (3, 1100.0)], (1, 2000.0), (2, 2000.0)))
 def test_a_stack_on_the_floor_weighs_less_by_what_it_displaces_and_rests(count: int, density: float) -> None:
     bodies = [beam((SIZE, SIZE), density, (0.5 + 0.3 * H, (k + 0.5) * SIZE)) for k in range(count)]
     both = pool(bodies, (32, 32), H, 0.85, floor=True)

@@ -14,8 +14,14 @@ using fluids::Vector6;
 namespace {
 
 fluids::MovingBody body_at(double x, double mass) {
-  fluids::MovingBody body{{x, 0.4, 0.3}, mass, mass * Eigen::Vector3d(0.02, 0.03, 0.025).asDiagonal().toDenseMatrix(),
-                          Vector6::Zero(), Vector6::Zero(), Vector6::Zero(), Eigen::Vector3d::Zero(), {}};
+  fluids::MovingBody body{{x, 0.4, 0.3},
+                          mass,
+                          mass * Eigen::Vector3d(0.02, 0.03, 0.025).asDiagonal().toDenseMatrix(),
+                          Vector6::Zero(),
+                          Vector6::Zero(),
+                          Vector6::Zero(),
+                          Eigen::Vector3d::Zero(),
+                          {}};
   body.impulse[2] = -9.81 * mass;
   return body;
 }
@@ -27,7 +33,9 @@ struct Box {
     grid::fit(poisson.matrix, layout, true);
     poisson.matrix.open_coupling.fill(1.0);
     grid::assemble<3>(
-        poisson.matrix, [](int, Index, Index, int side) { return side == 5 ? 2.0 : side >= 0 ? 0.0 : 1.0; },
+        poisson.matrix, [](int, Index, Index, int side) { return side == 5   ? 2.0
+                                                                 : side >= 0 ? 0.0
+                                                                             : 1.0; },
         [](Index) { return true; });
     poisson.b = Block<double>(layout.size);
     poisson.x = Block<double>(layout.size);

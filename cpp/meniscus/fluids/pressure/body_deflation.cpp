@@ -12,9 +12,7 @@ namespace {
 template <int D>
 struct Faces {
   const grid::FaceMatrix<double, D>& matrix;
-  double operator()(int d, Index face) const {
-    return matrix.has_faces ? matrix.faces[d][face] : matrix.open_coupling[d];
-  }
+  double operator()(int d, Index face) const { return matrix.has_faces ? matrix.faces[d][face] : matrix.open_coupling[d]; }
 };
 
 /// The box of cells around a body, with cells by their coordinates from its lower corner.
@@ -45,7 +43,8 @@ struct PushingRegion {
 constexpr double least_push = 1e-9;
 
 template <int D>
-std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::size_t velocities) {
+std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows,
+                                           std::size_t velocities) {
   std::vector<PushingRegion> found;
   const auto& regions = poisson.regions().regions();
   for (std::size_t r = 0; r < regions.size(); ++r) {
@@ -76,8 +75,8 @@ Coord<D> coordinate_of(const grid::CellLayout<D>& layout, Index cell) {
 }  // namespace
 
 template <int D>
-void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::span<const Index> cells, std::span<const double> rows,
-                                   Window& window) const {
+void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::span<const Index> cells,
+                                   std::span<const double> rows, Window& window) const {
   const grid::CellLayout<D>& layout = poisson.matrix.layout;
   const Faces<D> faces{poisson.matrix};
   // A body across a periodic end is taken by its images next to its first cell.
@@ -171,7 +170,8 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
     Values rz = Values::Zero();
     for (std::size_t k = 0; k < n; ++k) rz += r[k] * r[k] / diagonal[k];
     const Values beta = step == 0 ? Values::Zero().eval() : part(rz, before);
-    for (std::size_t k = 0; k < n; ++k) p[k] = step == 0 ? (r[k] / diagonal[k]).eval() : (r[k] / diagonal[k] + beta * p[k]).eval();
+    for (std::size_t k = 0; k < n; ++k)
+      p[k] = step == 0 ? (r[k] / diagonal[k]).eval() : (r[k] / diagonal[k] + beta * p[k]).eval();
     multiply(p, q);
     Values pq = Values::Zero();
     for (std::size_t k = 0; k < n; ++k) pq += p[k] * q[k];
@@ -205,7 +205,8 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
 }
 
 template <int D>
-void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale) {
+void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids,
+                               double scale) {
   const auto bodies = static_cast<std::size_t>(solids.velocities() / freedoms);
   std::vector<std::vector<Index>> cells(bodies);
   std::vector<std::vector<double>> entries(bodies);
@@ -317,7 +318,8 @@ void BodyDeflation<D>::add(const Eigen::VectorXd& y, double factor, Block<double
 template <int D>
 Index BodyDeflation<D>::bytes() const {
   Index n = 8 * columns_ * columns_;
-  for (const Window& w : windows_) n += static_cast<Index>(8 * (w.cell.size() + w.pressure.size() + w.product.size() + w.reach.size()));
+  for (const Window& w : windows_)
+    n += static_cast<Index>(8 * (w.cell.size() + w.pressure.size() + w.product.size() + w.reach.size()));
   return n;
 }
 

@@ -31,7 +31,8 @@ struct MovingBody {
   Vector6 velocity;         ///< at the start of the solve: with it the walls of the pressure problem move
   Vector6 carried;          ///< velocity of the attached fluid at the start, before anything else has changed that of the body
   Vector6 impulse;          ///< of everything but the fluid and the constraints in this solve
-  Eigen::Vector3d hydrostatic;  ///< m/s^2, of a gravity that the fluid does not feel: the body loses the weight of what it displaces
+  Eigen::Vector3d
+      hydrostatic;  ///< m/s^2, of a gravity that the fluid does not feel: the body loses the weight of what it displaces
   /// Of a convex polyhedron with few faces, half-spaces n . x <= c around the centre, (n, c): its cells are cut exactly, edges
   /// as well. Empty: as the level set has it.
   std::vector<Eigen::Vector4d> planes;

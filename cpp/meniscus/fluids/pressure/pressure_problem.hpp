@@ -41,8 +41,8 @@ struct PressureProblem {
   bool warm_start = false;
   double time = 0.0;
   /// Bodies within `solid` that the pressure moves, and per axis and owned face in C order the number of the body to which it
-  /// belongs near bodies; -1 elsewhere, and where another solid is nearer; on sides of the domain -2 minus the number. Null: the motion
-  /// of all solids is given.
+  /// belongs near bodies; -1 elsewhere, and where another solid is nearer; on sides of the domain -2 minus the number. Null: the
+  /// motion of all solids is given.
   MovingBodies* bodies = nullptr;
   std::array<const std::int32_t*, D> owners{};
   /// One byte per face, nonzero along gaps between solids that are narrower than a cell: pressure passes through films there.

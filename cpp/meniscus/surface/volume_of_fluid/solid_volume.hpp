@@ -5,7 +5,8 @@
 
 namespace meniscus::surface {
 
-/// The volume, in cells, where a level set on the nodes of a box of cells (C order, negative inside, in any unit) is below a level.
+/// The volume, in cells, where a level set on the nodes of a box of cells (C order, negative inside, in any unit) is below a
+/// level.
 template <int D>
 double solid_volume(const double* nodes, const Coord<D>& extents, double level);
 

@@ -12,7 +12,7 @@ from meniscus.coupling.bodies.body_forms import BodyForm, motion_of
 from meniscus.grid.boundary import Open, Slip, ZeroGradient
 from meniscus.grid.face_arrays import close_faces
 from meniscus.grid.fields import MacField
-from meniscus.grid.uniform import AXES, Grid
+from meniscus.grid.uniform import AXES
 from meniscus.surface import SolidBoundary, SolidSample
 from meniscus.surface.shapes.solid_boundary import solid_boundary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ class BodiesSolid(SampledSolid):
         forms: a function that returns the forms of the bodies.
     """
 
-    borrowed = (*SampledSolid.borrowed, "_forms", "obstacle")
+    borrowed: ClassVar[tuple[str, ...]] = (*SampledSolid.borrowed, "_forms", "obstacle")
 
     def __init__(self, obstacle: SampledSolid, velocity: MacField, slip: Slip, forms: Callable[[], Sequence[BodyForm]]) -> None:
         self.obstacle = obstacle

@@ -10,25 +10,22 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import surface as _surface
-from meniscus.core import Workspace
 from meniscus.core.solver import OnStage, Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
 from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
 from meniscus.coupling.bodies.contact_rows import holding_contacts
-from meniscus.coupling.bodies.momentum import MomentumKeeper, on_faces, open_parts
+from meniscus.coupling.bodies.fitting import fitting_forms
+from meniscus.coupling.bodies.ledger import ledger_of
+from meniscus.coupling.bodies.momentum import MomentumKeeper
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import PushedBodies
-from meniscus.grid.face_arrays import with_neighbours
-from meniscus.grid.fields import CellField
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
-_OFF_PLANE = 1e-6  # cells: bodies of a 2-D grid that are farther from its plane are not in it
 _GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
 _LIQUID_STAGES = (
     "to_middle",
@@ -308,84 +305,14 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _require_fitting(self) -> None:
         """Raise ValueError for what does not go together; see that all bodies have forms."""
-        fluid, world = self.fluid, self.world
-        if fluid.grid.comm.size > 1:
-            raise ValueError("a fluid that moves bodies needs a grid that is not cut among ranks")
-        if fluid.options.viscosity:
-            raise ValueError("viscosity has no traction on bodies that a fluid moves: it must be 0")
-        if isinstance(fluid, LiquidSolver) and fluid.options.air == "fluid":
-            raise ValueError('air="fluid" does not go with bodies that the liquid moves: take "open" or "pockets"')
-        if not world.setup.only_rigid and (world.bodies or world.others):
-            raise ValueError("a fluid moves rigid bodies only: the world has others")
-        if world.rigid.joints:
-            raise ValueError("a fluid moves rigid bodies without joints: the world has some")
-        bodies = world.rigid.bodies
-        if [form.body for form in self._forms] != bodies:
-            known = {id(form.body): form for form in self._forms}
-            self._forms = [known.get(id(b)) or BodyForm(b, fluid.grid.dimension, f"body {i}") for i, b in enumerate(bodies)]
-        if fluid.grid.dimension == 2:
-            for i, body in enumerate(bodies):
-                if body.is_dynamic and (body.gravity[2] or abs(body.state_row[2]) > _OFF_PLANE * fluid.grid.spacing):
-                    raise ValueError(f"body {i} must be in the plane z = 0 of the grid, move and fall in it")
-        for i, form in enumerate(self._forms):
-            self._require_inside(i, form)
-
-    def _require_inside(self, number: int, form: BodyForm) -> None:
-        grid = self.fluid.grid
-        lower, upper = form.bounds()
-        for d in range(grid.dimension):
-            length = grid.spacing * grid.shape[d]
-            if grid.periodic[d]:
-                if upper[d] - lower[d] > length - 4 * grid.spacing:
-                    raise ValueError(f"body {number} must be shorter than the domain, less four cells, along an axis that closes")
-                continue
-            beyond = max(grid.origin[d] - lower[d], upper[d] - grid.origin[d] - length)
-            if beyond > 0.5 * (upper[d] - lower[d]):
-                raise ValueError(f"body {number} must be in the domain, but lies {beyond:.3g} m beyond a side of axis {d}")
+        self._forms = fitting_forms(self.fluid, self.world, self._forms)
 
     # --- what is ---------------------------------------------------------------------------------------------------------------------
 
     @property
     def ledger(self) -> FluidWorldLedger:
         """Momentum and energy of fluid and bodies now."""
-        grid, fluid = self.fluid.grid, self.fluid
-        sample = self._solid.seen(fluid.time)
-        momentum, energy = np.zeros(3), 0.0
-        if isinstance(fluid, LiquidSolver):
-            density, parts = fluid.options.density, self._liquid_parts(sample)
-        else:
-            density, parts = fluid.options.air_density, [open_parts(sample, d) for d in range(grid.dimension)]
-        mass = density * grid.spacing**grid.dimension
-        for d in range(grid.dimension):
-            part, u = (on_faces(grid, v, d) for v in (parts[d], np.asarray(fluid.velocity.component(d), np.float64)))
-            momentum[d] = mass * float((part * u).sum())
-            energy += 0.5 * mass * float((part * u * u).sum())
-        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
-        if isinstance(fluid, SmokeSolver) and len(motions) == len(self.attached):
-            moved = np.einsum("bij,bj->bi", self.attached, motions)
-            momentum += moved.sum(axis=0)[:3]
-            energy += 0.5 * float((moved * motions).sum())
-        moving = [b for b in self.bodies if b.is_dynamic]
-        return FluidWorldLedger(
-            fluid_momentum=momentum,
-            body_momentum=np.sum([b.momentum for b in moving], axis=0) if moving else np.zeros(3),
-            fluid_energy=energy,
-            body_energy=float(sum(b.kinetic_energy for b in moving)),
-            gravity=float(-sum(b.mass * (b.gravity @ b.state_row[:3]) for b in moving)),
-        )
-
-    def _liquid_parts(self, sample: BodySample) -> list[Floats]:
-        """Return per axis the liquid around each face, in cells: half of that in each of the two beside it."""
-        grid, parts = self.fluid.grid, []
-        liquid = CellField(grid)
-        nodes = sample.boundary.levelset._core
-        _surface.fractions_below(self.fluid.levelset.field._core, nodes, liquid._core, Workspace())
-        fractions = liquid.array
-        for d in range(grid.dimension):
-            beside = with_neighbours(grid, fractions, d)
-            n = grid.shape[d]
-            parts.append(0.5 * (beside.take(range(n + 1), axis=d) + beside.take(range(1, n + 2), axis=d)))
-        return parts
+        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self.bodies, self.attached)
 
     def __repr__(self) -> str:
         """One line: fluid, world."""

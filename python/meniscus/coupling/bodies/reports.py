@@ -32,7 +32,9 @@ class BodyForce:
 class BodyForces(Mapping[RigidBody, BodyForce]):
     """Forces of a step, by body."""
 
-    def __init__(self, bodies: Sequence[RigidBody] = (), impulses: Floats | None = None, work: Floats | None = None, dt: float = 1.0) -> None:
+    def __init__(
+        self, bodies: Sequence[RigidBody] = (), impulses: Floats | None = None, work: Floats | None = None, dt: float = 1.0
+    ) -> None:
         self._bodies = tuple(bodies)
         self._rates = np.zeros((0, 6)) if impulses is None else impulses / dt
         self._work = np.zeros(0) if work is None else work

@@ -62,9 +62,7 @@ class FloatingCrates(FloatingWater):
             x, y, layer = k % across, k // across % across, k // across**2
             place = ((x + 0.5) / across, (y + 0.5) / across, self.level + self.size * (1.0 + 1.8 * layer))
             pose = Pose(place, _turn(rng).tolist())
-            body = (
-                RigidBody.box((self.size,) * 3, density, pose=pose) if given is None else RigidBody(given, density=density, pose=pose)
-            )
+            body = RigidBody.box((self.size,) * 3, density, pose=pose) if given is None else RigidBody(given, density=density, pose=pose)
             made.append(body)
         return made
 
