@@ -70,7 +70,7 @@ template <std::size_t N>
 std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> rows_of_numbers(const py::array& a, const char* name, Index rows) {
   const double* const from = data_of<double>(a, name, static_cast<Index>(N) * rows);
   std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> out;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) out.emplace_back(from + N * r);
+  for (const double* row = from; row != from + static_cast<Index>(N) * rows; row += N) out.emplace_back(row);
   return out;
 }
 

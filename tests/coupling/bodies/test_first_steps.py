@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.floating import G, beam, cylinder, down, in_air, pool
+from support.fluids.floating import G, beam, cylinder, down, in_air, pool
 from support.variants import slow_but
 
 from meniscus.solids import RigidBody

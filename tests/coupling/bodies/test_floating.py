@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from support.floating import G, beam, cylinder, pool
+from support.fluids.floating import G, beam, cylinder, pool
 from support.variants import slow, slow_but
 
 from meniscus.coupling import FluidWorld

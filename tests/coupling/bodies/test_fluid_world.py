@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support.floating import G, beam, cylinder, down, in_air, pool
+from support.fluids.floating import G, beam, cylinder, down, in_air, pool
 from support.same_bits import everywhere
 
 import meniscus as ms

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.floating import G, beam, cylinder, in_air, pool
+from support.fluids.floating import G, beam, cylinder, in_air, pool
 from support.variants import slow
 
 from meniscus.coupling import FluidWorld
 from meniscus.coupling.bodies.body_forms import motion_of
-from meniscus.coupling.bodies.momentum import on_faces, open_parts
+from meniscus.coupling.bodies.momentum import open_parts
+from meniscus.grid.face_arrays import each_face_once
 from meniscus.solids import RigidBody
 from meniscus.surface import Pose
 
@@ -47,7 +48,7 @@ def test_the_pressure_gives_bodies_what_it_takes_from_the_fluid(dimension: int) 
 
     def remember(name: str, world: FluidWorld) -> None:
         parts = [open_parts(world._solid.now, d) for d in range(dimension)]
-        faces = [on_faces(world.fluid.grid, p * world.fluid.velocity.component(d), d).sum() for d, p in enumerate(parts)]
+        faces = [each_face_once(world.fluid.grid, p * world.fluid.velocity.component(d), d).sum() for d, p in enumerate(parts)]
         momenta[name] = AIR * world.fluid.grid.spacing**dimension * np.array([*faces, 0.0][:3])
 
     report = both.step(0.01, on_stage=remember)

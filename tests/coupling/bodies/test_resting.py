@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.floating import G, beam, pool
+from support.fluids.floating import G, beam, pool
 from support.variants import slow_but
 
 from meniscus.coupling import FluidWorld

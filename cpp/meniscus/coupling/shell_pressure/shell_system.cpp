@@ -113,8 +113,7 @@ void ShellSystem<D>::apply(Vector& p, Vector& q) {
     if (upper >= 0) q[upper] += flux;
   }
   if (sides_.empty()) return;
-  const auto n = static_cast<std::size_t>(velocities());
-  const std::span<double> f{forces_.data()->data(), n}, v{velocities_.data()->data(), n};
+  const std::span<double> f{forces_.data()->data(), 3 * forces_.size()}, v{velocities_.data()->data(), 3 * velocities_.size()};
   rows_.gather(p.data(), 1.0, f);
   respond(std::span<const double>(f), v);
   rows_.scatter(v, q.data());
@@ -124,8 +123,8 @@ template <int D>
 int ShellSystem<D>::respond(std::span<const double> f, std::span<double> v) {
   static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
   const Index before = inner_iterations_;
-  respond(std::span<const mesh::Point>{reinterpret_cast<const mesh::Point*>(f.data()), static_cast<std::size_t>(node_count_)},
-          std::span<mesh::Point>{reinterpret_cast<mesh::Point*>(v.data()), static_cast<std::size_t>(node_count_)});
+  respond(std::span<const mesh::Point>{reinterpret_cast<const mesh::Point*>(f.data()), f.size() / 3},
+          std::span<mesh::Point>{reinterpret_cast<mesh::Point*>(v.data()), v.size() / 3});
   return static_cast<int>(inner_iterations_ - before);
 }
 

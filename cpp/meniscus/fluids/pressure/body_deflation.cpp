@@ -15,26 +15,9 @@ struct Faces {
   double operator()(int d, Index face) const { return matrix.has_faces ? matrix.faces[d][face] : matrix.open_coupling[d]; }
 };
 
-/// The box of cells around a body, with cells by their coordinates from its lower corner.
-template <int D>
-struct LocalBox {
-  Coord<D> first{}, extents{};
-  std::vector<std::int32_t> number;
-
-  Index place(const Coord<D>& c) const {
-    Index at = 0;
-    for (std::size_t d = 0; d < D; ++d) {
-      const Index k = c[d] - first[d];
-      if (k < 0 || k >= extents[d]) return -1;
-      at = at * extents[d] + k;
-    }
-    return at;
-  }
-};
-
 /// A closed region whose constant pushes bodies, as small regions beside it have no pressure.
 struct PushingRegion {
-  std::vector<std::uint8_t> mask;
+  Block<std::uint8_t> mask;
   double cells;
   Eigen::VectorXd push;
 };
@@ -47,12 +30,13 @@ std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson
                                            std::size_t velocities) {
   std::vector<PushingRegion> found;
   const auto& regions = poisson.regions().regions();
-  for (std::size_t r = 0; r < regions.size(); ++r) {
+  for (Index r = 0; r < static_cast<Index>(regions.size()); ++r) {
     if (!regions[r].closed) continue;
-    PushingRegion region{std::vector<std::uint8_t>(static_cast<std::size_t>(poisson.b.size()), 0),
-                         static_cast<double>(regions[r].cells), Eigen::VectorXd::Zero(static_cast<Eigen::Index>(velocities))};
+    PushingRegion region{Block<std::uint8_t>(poisson.b.size()), static_cast<double>(regions[r].cells),
+                         Eigen::VectorXd::Zero(static_cast<Eigen::Index>(velocities))};
+    std::fill(region.mask.begin(), region.mask.end(), std::uint8_t(0));
     for (const auto& u : poisson.regions().intervals())
-      if (static_cast<std::size_t>(u.region) == r) std::fill_n(region.mask.begin() + u.index, u.count, std::uint8_t(1));
+      if (u.region == r) std::fill_n(region.mask.begin() + u.index, u.count, std::uint8_t(1));
     double whole = 0;
     rows.visit([&](Index cell, std::int32_t velocity, double value) {
       if (!region.mask[cell]) return;
@@ -64,14 +48,6 @@ std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson
   return found;
 }
 
-template <int D>
-Coord<D> coordinate_of(const grid::CellLayout<D>& layout, Index cell) {
-  Coord<D> c{};
-  Index rest = cell - layout.origin;
-  for (std::size_t d = 0; d < D; rest -= c[d] * layout.strides[d], ++d) c[d] = rest / layout.strides[d];
-  return c;
-}
-
 }  // namespace
 
 template <int D>
@@ -79,57 +55,16 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
                                    std::span<const double> rows, Window& window) const {
   const grid::CellLayout<D>& layout = poisson.matrix.layout;
   const Faces<D> faces{poisson.matrix};
-  // A body across a periodic end is taken by its images next to its first cell.
-  const Coord<D> origin = coordinate_of<D>(layout, cells[0]);
-  const auto unwrapped = [&](Index cell) {
-    Coord<D> c = coordinate_of<D>(layout, cell);
-    for (std::size_t d = 0; d < D; ++d) {
-      if (!layout.periodic[d]) continue;
-      const Index n = layout.cells[d];
-      if (c[d] - origin[d] > n / 2) c[d] -= n;
-      if (origin[d] - c[d] > n / 2) c[d] += n;
-    }
-    return c;
-  };
-  Coord<D> lower = origin, upper = origin;
-  for (const Index cell : cells) {
-    const Coord<D> c = unwrapped(cell);
-    for (std::size_t d = 0; d < D; ++d) {
-      lower[d] = std::min(lower[d], c[d]);
-      upper[d] = std::max(upper[d], c[d]);
-    }
-  }
-  LocalBox<D> box;
-  for (std::size_t d = 0; d < D; ++d) {
-    const Index n = layout.cells[d], wide = std::min(margin, upper[d] - lower[d] + 1);
-    lower[d] -= wide;
-    upper[d] += wide;
-    if (layout.periodic[d])
-      upper[d] = std::min(upper[d], lower[d] + n - 1);
-    else {
-      lower[d] = std::max<Index>(lower[d], 0);
-      upper[d] = std::min(upper[d], n - 1);
-    }
-    box.first[d] = lower[d];
-    box.extents[d] = upper[d] - lower[d] + 1;
-  }
-  window.lower = lower;
-  window.upper = upper;
-  box.number.assign(product<D>(box.extents), -1);
-  const auto index_of = [&](Coord<D> c) {
-    for (std::size_t d = 0; d < D; ++d)
-      if (layout.periodic[d]) c[d] = (c[d] % layout.cells[d] + layout.cells[d]) % layout.cells[d];
-    return layout.index(c);
-  };
+  const grid::CellWindow<D> box(layout, cells, margin);
+  window.box = box;
+  std::vector<std::int32_t> number(box.count(), -1);
   window.cell.clear();
   std::vector<Coord<D>> at;
-  Coord<D> c = lower;
-  for (Index k = 0; k < product<D>(box.extents); ++k) {
-    Index rest = k;
-    for (std::size_t d = D; d-- > 0; rest /= box.extents[d]) c[d] = lower[d] + rest % box.extents[d];
-    const Index i = index_of(c);
+  for (Index k = 0; k < box.count(); ++k) {
+    const Coord<D> c = box.at(k);
+    const Index i = box.index(c);
     if (!poisson.matrix.active[i]) continue;
-    box.number[k] = static_cast<std::int32_t>(window.cell.size());
+    number[k] = static_cast<std::int32_t>(window.cell.size());
     window.cell.push_back(i);
     at.push_back(c);
   }
@@ -145,16 +80,16 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
       for (const int up : {0, 1}) {
         Coord<D> next = at[k];
         next[d] += up ? 1 : -1;
-        const Index place = box.place(next);
-        const std::size_t s = 2 * static_cast<std::size_t>(d) + static_cast<std::size_t>(up);
-        beside[k][s] = place < 0 ? -1 : box.number[place];
+        const Index place = box.number(next);
+        const int s = 2 * d + up;
+        beside[k][s] = place < 0 ? -1 : number[place];
         coupling[k][s] = beside[k][s] < 0 ? 0.0 : faces(d, window.cell[k] + (up ? layout.strides[d] : 0));
       }
   }
   using Values = Eigen::Array<double, freedoms, 1>;
   std::vector<Values> x(n, Values::Zero()), r(n, Values::Zero()), p(n), q(n);
   for (std::size_t k = 0; k < cells.size(); ++k)
-    r[box.number[box.place(unwrapped(cells[k]))]] = Eigen::Map<const Values>(rows.data() + freedoms * k);
+    r[number[box.number(box.near(cells[k]))]] = Eigen::Map<const Values>(rows.data() + freedoms * k);
   const auto multiply = [&](const std::vector<Values>& from, std::vector<Values>& to) {
     for (std::size_t k = 0; k < n; ++k) {
       Values sum = diagonal[k] * from[k];
@@ -194,10 +129,9 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
       for (const int up : {0, 1}) {
         Coord<D> next = at[k];
         next[d] += up ? 1 : -1;
-        if (box.place(next) >= 0) continue;
-        if (!layout.periodic[d] && (next[d] < 0 || next[d] >= layout.cells[d])) continue;
-        const Index i = index_of(next);
-        if (!poisson.matrix.active[i]) continue;
+        if (box.number(next) >= 0) continue;
+        const Index i = box.index(next);
+        if (i < 0 || !poisson.matrix.active[i]) continue;
         const Values flow = -faces(d, window.cell[k] + (up ? layout.strides[d] : 0)) * x[k];
         window.reach.push_back(i);
         for (int f = 0; f < freedoms; ++f) window.product.push_back(flow[f]);
@@ -207,26 +141,26 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
 template <int D>
 void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids,
                                double scale) {
-  const auto bodies = static_cast<std::size_t>(solids.velocities() / freedoms);
+  const Index bodies = solids.velocities() / freedoms;
   std::vector<std::vector<Index>> cells(bodies);
   std::vector<std::vector<double>> entries(bodies);
   rows.visit([&](Index cell, std::int32_t velocity, double value) {
-    const auto b = static_cast<std::size_t>(velocity / freedoms);
+    const std::int32_t b = velocity / freedoms;
     if (cells[b].empty() || cells[b].back() != cell) {
       cells[b].push_back(cell);
       entries[b].resize(entries[b].size() + freedoms, 0.0);
     }
-    entries[b][entries[b].size() - freedoms + static_cast<std::size_t>(velocity % freedoms)] = value;
+    *(entries[b].end() - freedoms + velocity % freedoms) = value;
   });
   windows_.assign(bodies, {});
-  parallel_for(0, static_cast<Index>(bodies), 1, [&](Index begin, Index end) {
+  parallel_for(0, bodies, 1, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b)
       if (!cells[b].empty()) make_window(poisson, cells[b], entries[b], windows_[b]);
   });
   // Which freedoms the fluid resists: W^T L W of one window is its inertia for a unit of each velocity.
   columns_ = 0;
   std::vector<double> f(solids.velocities()), v(solids.velocities());
-  for (std::size_t b = 0; b < bodies; ++b) {
+  for (Index b = 0; b < bodies; ++b) {
     Window& w = windows_[b];
     w.column.fill(-1);
     for (std::size_t k = 0; k < freedoms; ++k) {
@@ -234,23 +168,19 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
       for (std::size_t i = 0; i < w.cell.size(); ++i) inertia += w.pressure[freedoms * i + k] * w.product[freedoms * i + k];
       if (!(inertia > 0)) continue;
       std::fill(f.begin(), f.end(), 0.0);
-      f[freedoms * b + k] = 1;
+      const Index velocity = freedoms * b + static_cast<Index>(k);
+      f[velocity] = 1;
       solids.respond(f, v);
-      if (scale * inertia * v[freedoms * b + k] > least_ratio) w.column[k] = columns_++;
+      if (scale * inertia * v[velocity] > least_ratio) w.column[k] = columns_++;
     }
   }
   if (columns_ == 0) return;
   Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(columns_, columns_), pushes = Eigen::MatrixXd::Zero(solids.velocities(), columns_);
-  const auto apart = [&](const Window& a, const Window& b) {
-    if (b.cell.empty()) return true;
-    for (std::size_t d = 0; d < D; ++d)
-      if (!poisson.matrix.layout.periodic[d] && (a.lower[d] > b.upper[d] + 1 || b.lower[d] > a.upper[d] + 1)) return true;
-    return false;
-  };
+  const auto apart = [](const Window& a, const Window& b) { return b.cell.empty() || !a.box->meets(*b.box); };
   Block<double> scratch(poisson.b.size());
   std::fill(scratch.begin(), scratch.end(), 0.0);
   const std::vector<PushingRegion> pushing = pushing_regions(poisson, rows, f.size());
-  for (std::size_t b = 0; b < bodies; ++b) {
+  for (Index b = 0; b < bodies; ++b) {
     const Window& w = windows_[b];
     for (std::size_t k = 0; k < freedoms; ++k) {
       const Index column = w.column[k];

@@ -10,10 +10,13 @@
 #pragma once
 
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
+#include "meniscus/grid/poisson/cell_window.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+
+#include <optional>
 
 namespace meniscus::fluids {
 
@@ -49,7 +52,7 @@ class BodyDeflation {
     std::vector<Index> reach;
     /// The number of each freedom among the columns, -1 where it is left out.
     std::array<Index, freedoms> column;
-    Coord<D> lower{}, upper{};
+    std::optional<grid::CellWindow<D>> box;
   };
   void make_window(const grid::PoissonSolver<D>& poisson, std::span<const Index> cells, std::span<const double> rows,
                    Window& window) const;

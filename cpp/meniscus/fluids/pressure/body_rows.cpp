@@ -15,16 +15,16 @@ constexpr double least_attached = 1e-14;
 template <int D>
 class PlaceRows {
  public:
-  PlaceRows(const grid::Grid<D>& grid, const MovingBodies& bodies) : grid_(grid), bodies_(bodies) {}
+  PlaceRows(const grid::Grid<D>& grid, const MovingBodies& bodies) : grid_(grid), bodies_(bodies) {
+    for (Index b = 0; b < bodies.count(); ++b) {
+      const Vec<double, D> center = bodies.body(b).center.template head<D>();
+      images_.emplace_back(grid, center, center, true);
+    }
+  }
 
   Vector6 at(Index body, const Vec<double, D>& place, int axis) const {
     Eigen::Vector3d arm = Eigen::Vector3d::Zero();
-    for (int d = 0; d < D; ++d) {
-      arm[d] = place[d] - bodies_.body(body).center[d];
-      if (!grid_.periodic()[d]) continue;
-      const double length = grid_.spacing() * static_cast<double>(grid_.shape()[d]);
-      arm[d] -= length * std::round(arm[d] / length);
-    }
+    arm.template head<D>() = images_[body](place) - bodies_.body(body).center.template head<D>();
     Vector6 row;
     row.head<3>() = Eigen::Vector3d::Unit(axis);
     row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
@@ -48,6 +48,7 @@ class PlaceRows {
  private:
   const grid::Grid<D>& grid_;
   const MovingBodies& bodies_;
+  std::vector<grid::NearestImage<D>> images_;
 };
 
 /// Direction of the wall in a cell by the differences of its corners; not of length one.
@@ -68,8 +69,7 @@ bool alone_at(const PressureProblem<T, D>& problem, const Coord<D>& face, int ax
   for (const Index back : {0, 1}) {
     Coord<D> cell = face;
     cell[axis] -= back;
-    for (std::size_t d = 0; d < D; ++d)
-      if (grid.periodic()[d]) cell[d] = (cell[d] % grid.shape()[d] + grid.shape()[d]) % grid.shape()[d];
+    for (int d = 0; d < D; ++d) cell[d] = grid::lattice_cell<D>(grid, d, cell[d]);
     for (int t = 0; t < D; ++t)
       for (const Index ahead : {0, 1}) {
         Coord<D> beside = cell;
@@ -208,7 +208,7 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
               {body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
           continue;
         }
-        // The first and the last face of a periodic axis are one.
+        // Where an axis closes, its first face is its last.
         if (body < 0 || layout_.side_of_face(d, face[d]) >= 0 || face[d] == layout_.cells[d]) continue;
         const Index i = layout_.index(face);
         const bool beside = poisson_.matrix.active[i] || poisson_.matrix.active[i - s];

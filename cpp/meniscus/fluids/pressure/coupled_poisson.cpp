@@ -9,9 +9,8 @@ namespace meniscus::fluids {
 template <int D>
 void CoupledPoisson<D>::answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale,
                                std::vector<double>& f, std::vector<double>& v) {
-  const auto n = static_cast<std::size_t>(solids.velocities());
-  f.resize(n);
-  v.resize(n);
+  f.resize(solids.velocities());
+  v.resize(solids.velocities());
   rows.gather(x, scale, f);
   solids.respond(f, v);
 }

@@ -124,7 +124,7 @@ void MovingBodies::hold(Island& island, std::span<const std::int32_t> place, std
         eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
   }
   for (Eigen::Index c = 0; c < m; ++c) {
-    const BodyConstraint& constraint = constraints_[constraints[static_cast<std::size_t>(c)]];
+    const BodyConstraint& constraint = constraints_[constraints[c]];
     for (std::size_t end = 0; end < 2; ++end) {
       const std::int32_t b = constraint.bodies[end];
       if (b >= 0 && bodies_[b].mass > 0) rows.col(c).segment<6>(6 * place[b]) += constraint.rows[end];

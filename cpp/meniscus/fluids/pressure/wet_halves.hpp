@@ -3,6 +3,8 @@
 
 #include "meniscus/fluids/pressure/moving_bodies.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/point_images.hpp"
 #include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 #include <algorithm>
@@ -18,6 +20,10 @@ class WetHalves {
       : grid_(grid), nodes_(nodes), bodies_(bodies) {
     if (liquid) phi_ = liquid->view();
     has_liquid_ = liquid != nullptr;
+    for (Index b = 0; b < bodies.count(); ++b) {
+      const Vec<double, D> center = bodies.body(b).center.template head<D>();
+      images_.emplace_back(grid, center, center, true);
+    }
   }
 
   /// Of the box of a cell's size around a face that does not lie on a side; `body`: the only solid there, or -1.
@@ -39,8 +45,7 @@ class WetHalves {
 
  private:
   void wrap(Coord<D>& c) const {
-    for (std::size_t d = 0; d < D; ++d)
-      if (grid_.periodic()[d]) c[d] = (c[d] % grid_.shape()[d] + grid_.shape()[d]) % grid_.shape()[d];
+    for (int d = 0; d < D; ++d) c[d] = grid::lattice_cell<D>(grid_, d, c[d]);
   }
 
   double half(const Coord<D>& cell, int axis, bool upper, Index body) const {
@@ -66,14 +71,11 @@ class WetHalves {
     if (b.planes.empty()) return cut;
     cut.known = true;
     const double width = 0.5 * grid_.spacing();
+    Vec<double, D> corner;
+    for (int d = 0; d < D; ++d)
+      corner[d] = grid_.origin()[d] + grid_.spacing() * static_cast<double>(cell[d]) + ((octant >> d) & 1u ? width : 0.0);
     Eigen::Vector3d low = Eigen::Vector3d::Zero();
-    for (int d = 0; d < D; ++d) {
-      low[d] =
-          grid_.origin()[d] + grid_.spacing() * static_cast<double>(cell[d]) + ((octant >> d) & 1u ? width : 0.0) - b.center[d];
-      if (!grid_.periodic()[d]) continue;
-      const double length = grid_.spacing() * static_cast<double>(grid_.shape()[d]);
-      low[d] -= length * std::round(low[d] / length);
-    }
+    low.template head<D>() = images_[body](corner) - b.center.template head<D>();
     for (const Eigen::Vector4d& plane : b.planes) {
       surface::HalfSpace<D> half;
       half.offset = plane[3] - plane.head<3>().dot(low);
@@ -151,6 +153,7 @@ class WetHalves {
   const grid::Grid<D>& grid_;
   const grid::FieldView<const double, D>& nodes_;
   const MovingBodies& bodies_;
+  std::vector<grid::NearestImage<D>> images_;
   grid::FieldView<const T, D> phi_{};
   bool has_liquid_;
 };

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +10,7 @@ from meniscus.coupling.bodies.body_forms import BodyForm, motion_of
 from meniscus.grid.boundary import Open, Slip, ZeroGradient
 from meniscus.grid.face_arrays import close_faces
 from meniscus.grid.fields import MacField
+from meniscus.grid.node_window import NodeWindow
 from meniscus.grid.uniform import AXES
 from meniscus.surface import SolidBoundary, SolidSample
 from meniscus.surface.shapes.solid_boundary import solid_boundary
@@ -79,32 +78,20 @@ class BodySample:
         self.boundary.levelset_changed()
 
     def _unite(self, number: int, form: BodyForm, band: float) -> None:
-        grid = self._grid
-        h, origin = grid.spacing, np.array(grid.origin)
+        h = self._grid.spacing
         lower, upper = form.bounds()
-        first = np.floor((lower - band - origin) / h).astype(int)
-        last = np.ceil((upper + band - origin) / h).astype(int)
-        for d, n in enumerate(grid.shape):
-            if grid.periodic[d]:
-                last[d] = min(last[d], first[d] + n)
-        whole = [np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]
-        points = np.stack(np.meshgrid(*[o + h * r for o, r in zip(origin, whole, strict=True)], indexing="ij"), axis=-1)
-        phi = form.signed_distance(points.reshape(-1, grid.dimension)).reshape(points.shape[:-1])
+        window = NodeWindow(self._grid, lower - band, upper + band)
+        phi = form.signed_distance(window.points.reshape(-1, self._grid.dimension)).reshape(window.points.shape[:-1])
         phi -= form.level(phi, h)
-        inside = [slice(None) if p else (r >= 0) & (r <= n) for r, n, p in zip(whole, grid.shape, grid.periodic, strict=True)]
-        ranges = [r[i] for r, i in zip(whole, inside, strict=True)]
-        if any(len(r) < 2 for r in ranges):
+        if window.is_empty:
             return
-        for d, i in enumerate(inside):
-            phi = phi[(slice(None),) * d + (i,)]
-        axes = [origin[d] + h * r for d, r in enumerate(ranges)]
+        phi = window.in_domain(phi)
         levels = self._sample.levelset.array
-        place = self._places(ranges, [n + 1 for n in grid.shape])
+        place = window.nodes()
         levels[place] = np.minimum(levels[place], phi)
         body, motion = form.body, motion_of(form.body)
-        for d in range(grid.dimension):
-            inner = [r if k == d else r[:-1] for k, r in enumerate(ranges)]
-            at = self._places(inner, [n + (k == d) for k, n in enumerate(grid.shape)])
+        for d in range(self._grid.dimension):
+            at = window.faces(d)
             value = _on_faces(phi, d)
             nearest = self._nearest[d][at]
             mine = value < nearest
@@ -112,13 +99,9 @@ class BodySample:
             self._along[d][at] = np.where(mine, _lies_along(phi, d, h), self._along[d][at])
             self._nearest[d][at] = np.where(mine, value, nearest)
             self.owners[d][at] = np.where(mine, number, self.owners[d][at])
-            arms = [axes[k] - body.state_row[k] if k == d else axes[k][:-1] + 0.5 * h - body.state_row[k] for k in range(grid.dimension)]
+            arms = [(x if k == d else x[:-1] + 0.5 * h) - body.state_row[k] for k, x in enumerate(window.coordinates)]
             u = self._sample.velocity.component(d)
             u[at] = np.where(mine, _speed(motion, arms, d), u[at])
-
-    def _places(self, ranges: Sequence[npt.NDArray[np.int64]], lengths: Sequence[int]) -> Any:
-        """Return the places of samples; on an axis that closes, the last of nodes and faces is the first and is set afterwards."""
-        return np.ix_(*[r % self._grid.shape[d] if self._grid.periodic[d] else r for d, r in enumerate(ranges)])
 
     def _find_films(self, d: int) -> None:
         """Find the faces across an axis that lie along films."""
@@ -128,7 +111,7 @@ class BodySample:
         self.films[d][...] = self._along[d] & (nearest + other < reach) & (np.abs(nearest) < reach) & (other < reach)
 
     def _leave_sides(self, d: int) -> None:
-        """Take what lies on sides of the domain from bodies; close what is periodic."""
+        """Take what lies on sides of the domain from bodies; where an axis closes, its last samples are the first."""
         grid, u = self._grid, self._sample.velocity.component(d)
         for end, side in ((0, AXES[d] + "-"), (-1, AXES[d] + "+")):
             if side in grid.sides:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from meniscus.coupling.bodies.body_forms import BodyForm
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.grid.face_arrays import closing_axes
 from meniscus.grid.uniform import Grid
 from meniscus.solids import World
 
@@ -46,7 +47,7 @@ def _require_inside(number: int, form: BodyForm, grid: Grid) -> None:
     lower, upper = form.bounds()
     for d in range(grid.dimension):
         length = grid.spacing * grid.shape[d]
-        if grid.periodic[d]:
+        if d in closing_axes(grid):
             if upper[d] - lower[d] > length - _ROOM * grid.spacing:
                 raise ValueError(f"body {number} must be shorter than the domain, less four cells, along an axis that closes")
             continue

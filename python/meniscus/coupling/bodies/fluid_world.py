@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus.core.solver import OnStage, Solver, stage
+from meniscus.core.solver import Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
 from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
@@ -23,6 +23,7 @@ from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import PushedBodies
+from meniscus.grid.face_arrays import closing_axes
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
@@ -94,9 +95,8 @@ class FluidWorld(Solver[FluidWorldReport]):
         own = own.obstacle if isinstance(own, BodiesSolid) else own
         self._solid = BodiesSolid(own, fluid.velocity, fluid.options.slip, lambda: self._forms)
         fluid.sampled_solid = self._solid
-        self._bodies: Any = None
         self._before, self._carried = np.zeros((n, 3)), np.zeros((n, 6))
-        keeps = isinstance(fluid, SmokeSolver) and any(fluid.grid.periodic)
+        keeps = isinstance(fluid, SmokeSolver) and bool(closing_axes(fluid.grid))
         self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
         self.rates = self.declare("rates", np.zeros((n, 6)), resizable=True)
         self.attached = self.declare("attached", np.zeros((n, 6, 6)), resizable=True)
@@ -148,7 +148,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
         core = self._core(1.0, rest, rest, held=None)
-        self._with_bodies(core, self._solid.before, lambda: fluid.to_middle(dt))
+        _with_bodies(self.fluid, core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
             self.loads[...], self.rates[...] = core.impulses, core.velocities
 
@@ -164,7 +164,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
         # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
         self._carried = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
-        if self._staggered:
+        if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
         try:
             for i, body in enumerate(self.bodies):
@@ -173,7 +173,7 @@ class FluidWorld(Solver[FluidWorldReport]):
                 weight = body.mass * body.gravity
                 # The pressure has it already.
                 rigid.forces[places[id(body)]] -= weight
-                if self._staggered:
+                if _staggered(self.fluid):
                     body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
                     body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
             self.running_report.world = self.world.step(dt)
@@ -192,7 +192,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def transport(self, dt: float) -> None:
         """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
-        keeper = self._momentum if self._nothing_held() else None
+        keeper = self._momentum if _nothing_held(self) else None
         if keeper is not None:
             keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
@@ -226,10 +226,10 @@ class FluidWorld(Solver[FluidWorldReport]):
         fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
         core = self._core(dt, motions, self._carried, held)
-        self._with_bodies(core, self._solid.now, lambda: self.fluid.project(dt))
+        _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
-        part = 0.5 if self._staggered else 1.0
+        part = 0.5 if _staggered(self.fluid) else 1.0
         self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
         for i, body in enumerate(self.bodies):
             if not body.is_dynamic:
@@ -238,7 +238,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             body.momentum[...] += kick[:3]
             body.angular_momentum[...] += kick[3:]
         attached = np.asarray(core.attached)
-        if self._momentum is not None and self._nothing_held():
+        if self._momentum is not None and _nothing_held(self):
             known = self.attached if self.attached.any() else attached
             grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
@@ -257,16 +257,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         """Call that of the solver."""
         self.fluid.to_end(dt)
 
-    def _nothing_held(self) -> bool:
-        """Return whether nothing but fluid and bodies that move takes momentum."""
-        return all(body.is_dynamic for body in self.bodies) and self._solid.solid is None
-
     # --- parts -----------------------------------------------------------------------------------------------------------------------
-
-    @property
-    def _staggered(self) -> bool:
-        """Whether velocities are those of the middle of steps."""
-        return isinstance(self.fluid, LiquidSolver) and self.fluid.half_step is not None and bool(self.fluid.gravity.any())
 
     def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None) -> Any:
         """Return the bodies as the pressure of a solve over dt seconds sees them."""
@@ -296,13 +287,6 @@ class FluidWorld(Solver[FluidWorldReport]):
             free,
         )
 
-    def _with_bodies(self, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
-        self.fluid.projection_stage.bodies = PushedBodies(core, sample.owners, sample.films) if len(self._forms) else None
-        try:
-            call()
-        finally:
-            self.fluid.projection_stage.bodies = None
-
     def _require_fitting(self) -> None:
         """Raise ValueError for what does not go together; see that all bodies have forms."""
         self._forms = fitting_forms(self.fluid, self.world, self._forms)
@@ -328,9 +312,21 @@ class FluidWorld(Solver[FluidWorldReport]):
     def _state_replaced(self) -> None:
         self._solid.forget()
 
-    def _take_step(self, dt: float, on_stage: OnStage | None = None, **options: Any) -> FluidWorldReport:
-        try:
-            return super()._take_step(dt, on_stage, **options)
-        except BaseException:
-            self._solid.forget()
-            raise
+
+def _staggered(fluid: SmokeSolver | LiquidSolver) -> bool:
+    """Return whether velocities are those of the middle of steps."""
+    return isinstance(fluid, LiquidSolver) and fluid.half_step is not None and bool(fluid.gravity.any())
+
+
+def _nothing_held(both: FluidWorld) -> bool:
+    """Return whether nothing but fluid and bodies that move takes momentum."""
+    return all(body.is_dynamic for body in both.bodies) and both._solid.solid is None
+
+
+def _with_bodies(fluid: SmokeSolver | LiquidSolver, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
+    """Call what projects the velocity, with bodies that the pressure moves."""
+    fluid.projection_stage.bodies = PushedBodies(core, sample.owners, sample.films) if core.count else None
+    try:
+        call()
+    finally:
+        fluid.projection_stage.bodies = None

@@ -11,11 +11,11 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.body_forms import motion_of
-from meniscus.coupling.bodies.momentum import on_faces, open_parts
+from meniscus.coupling.bodies.momentum import open_parts
 from meniscus.coupling.bodies.reports import FluidWorldLedger
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid.face_arrays import with_neighbours
+from meniscus.grid.face_arrays import each_face_once, with_neighbours
 from meniscus.grid.fields import CellField
 from meniscus.solids import RigidBody
 
@@ -39,7 +39,7 @@ def ledger_of(fluid: SmokeSolver | LiquidSolver, sample: BodySample, bodies: Seq
         density, parts = fluid.options.air_density, [open_parts(sample, d) for d in range(grid.dimension)]
     mass = density * grid.spacing**grid.dimension
     for d in range(grid.dimension):
-        part, u = (on_faces(grid, v, d) for v in (parts[d], np.asarray(fluid.velocity.component(d), np.float64)))
+        part, u = (each_face_once(grid, v, d) for v in (parts[d], np.asarray(fluid.velocity.component(d), np.float64)))
         momentum[d] = mass * float((part * u).sum())
         energy += 0.5 * mass * float((part * u * u).sum())
     motions = np.array([motion_of(b) for b in bodies]).reshape(-1, 6)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
+from meniscus.grid.face_arrays import closing_axes, each_face_once
 from meniscus.grid.fields import MacField
-from meniscus.grid.uniform import Grid
 from meniscus.solids import RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -22,11 +22,6 @@ def open_parts(sample: BodySample, axis: int) -> Floats:
     """Return the open part of each face across an axis, as the pressure takes it."""
     part: Floats = _grid.open_fractions(sample.boundary.levelset._core, axis)
     return np.where(sample.films[axis], np.maximum(part, _FILM), part)
-
-
-def on_faces(grid: Grid, values: Floats, axis: int) -> Floats:
-    """Return values of faces, each once: on an axis that closes the last one is the first."""
-    return values.take(range(grid.shape[axis]), axis=axis) if grid.periodic[axis] else values
 
 
 class MomentumKeeper:
@@ -43,15 +38,15 @@ class MomentumKeeper:
     def __init__(self, velocity: MacField, density: float) -> None:
         grid = self._grid = velocity.grid
         self._velocity, self._cell = velocity, density * grid.spacing**grid.dimension
-        self._axes = [d for d in range(grid.dimension) if grid.periodic[d]]
+        self._axes = closing_axes(grid)
         self._lost = np.zeros(3)
 
     def of_gas(self, sample: BodySample) -> tuple[Floats, Floats]:
         """Return momentum (3,) and mass (3,) of the open parts of faces, kg m/s and kg."""
         momentum, mass = np.zeros(3), np.zeros(3)
         for d in self._axes:
-            part = on_faces(self._grid, open_parts(sample, d), d)
-            u = on_faces(self._grid, np.asarray(self._velocity.component(d), np.float64), d)
+            part = each_face_once(self._grid, open_parts(sample, d), d)
+            u = each_face_once(self._grid, np.asarray(self._velocity.component(d), np.float64), d)
             momentum[d], mass[d] = self._cell * float((part * u).sum()), self._cell * float(part.sum())
         return momentum, mass
 

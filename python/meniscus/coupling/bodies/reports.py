@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.solids import RigidBody
+from meniscus.fluids.gas.options import SmokeReport
+from meniscus.fluids.liquid.options import LiquidReport
+from meniscus.solids import RigidBody, WorldInfo
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,8 +69,8 @@ class FluidWorldReport:
     """
 
     dt: float = 0.0
-    fluid: Any = None
-    world: Any = None
+    fluid: SmokeReport | LiquidReport | None = None
+    world: WorldInfo | None = None
     forces: BodyForces = field(default_factory=BodyForces)
     held: int = 0
 
