@@ -10,7 +10,7 @@
 #pragma once
 
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
-#include "meniscus/grid/poisson/cell_window.hpp"
+#include "meniscus/grid/blocks/cell_window.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 #include <Eigen/Cholesky>

@@ -30,8 +30,8 @@ class WetHalves {
   double around(const Coord<D>& face, int axis, Index body) const {
     Coord<D> lower = face, upper = face;
     --lower[axis];
-    wrap(lower);
-    wrap(upper);
+    into_domain(lower);
+    into_domain(upper);
     return half(lower, axis, true, body) + half(upper, axis, false, body);
   }
   /// What a solid fills of the half of a cell, likewise.
@@ -44,7 +44,7 @@ class WetHalves {
   }
 
  private:
-  void wrap(Coord<D>& c) const {
+  void into_domain(Coord<D>& c) const {
     for (int d = 0; d < D; ++d) c[d] = grid::lattice_cell<D>(grid_, d, c[d]);
   }
 
@@ -138,7 +138,7 @@ class WetHalves {
 
   /// The level set in a cell; beyond sides on lines.
   double level(Coord<D> c) const {
-    wrap(c);
+    into_domain(c);
     for (std::size_t d = 0; d < D; ++d) {
       const Index n = grid_.shape()[d];
       if (c[d] >= 0 && c[d] < n) continue;
