@@ -293,7 +293,15 @@ STATES = (
     Specimen(World, world, step, infinite=OF_PULLS, lists=(*RIGID, *LOOP), free_names=("mark",)),
     Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, lists=(*RIGID, "passed"), free_names=("mark",)),
     Specimen(ShellCoupling, shells, step, members=("solver",)),
-    Specimen(FluidWorld, floating, step, members=("fluid", "world")),
+    Specimen(
+        FluidWorld,
+        floating,
+        step,
+        infinite=OF_PULLS,
+        lists=(*RIGID, *LOOP, "loads", "rates", "attached"),
+        free_names=("mark",),
+        members=("fluid", "world"),
+    ),
     Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )
 # Public states without a specimen, and where they are tested.
