@@ -22,6 +22,8 @@ struct PushingRegion {
   Eigen::VectorXd push;
 };
 
+/// Parts of the diagonal that are added until the matrix of the coarse space is positive definite.
+constexpr std::array ridges{1e-10, 1e-7, 1e-4};
 /// Pushes below this part of what they sum are rounding.
 constexpr double least_push = 1e-9;
 
@@ -213,8 +215,13 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
     gram.col(column) += pushes.transpose() * Eigen::Map<const Eigen::VectorXd>(v.data(), static_cast<Index>(v.size())) / scale;
   }
   gram = (0.5 * (gram + gram.transpose())).eval();
-  factor_.compute(gram);
-  if (factor_.info() != Eigen::Success) columns_ = 0;
+  // A body in a few cells drives the same pressure by several of its velocities. With any symmetric Q the preconditioner is one.
+  for (const double more : ridges) {
+    gram.diagonal() *= 1 + more;
+    factor_.compute(gram);
+    if (factor_.info() == Eigen::Success) return;
+  }
+  columns_ = 0;
 }
 
 template <int D>
