@@ -57,7 +57,7 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
                                    std::span<const double> rows, Window& window) const {
   const grid::CellLayout<D>& layout = poisson.matrix.layout;
   const Faces<D> faces{poisson.matrix};
-  const grid::CellWindow<D> box(layout, cells, margin);
+  const grid::ImageWindow<D> box(layout, cells, margin);
   window.box = box;
   std::vector<std::int32_t> number(box.count(), -1);
   window.cell.clear();

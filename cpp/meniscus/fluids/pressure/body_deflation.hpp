@@ -10,7 +10,7 @@
 #pragma once
 
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
-#include "meniscus/grid/blocks/cell_window.hpp"
+#include "meniscus/grid/blocks/image_window.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 #include <Eigen/Cholesky>
@@ -52,7 +52,7 @@ class BodyDeflation {
     std::vector<Index> reach;
     /// The number of each freedom among the columns, -1 where it is left out.
     std::array<Index, freedoms> column;
-    std::optional<grid::CellWindow<D>> box;
+    std::optional<grid::ImageWindow<D>> box;
   };
   void make_window(const grid::PoissonSolver<D>& poisson, std::span<const Index> cells, std::span<const double> rows,
                    Window& window) const;

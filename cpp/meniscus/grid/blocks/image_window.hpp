@@ -10,10 +10,10 @@ namespace meniscus::grid {
 
 /// Coordinates in a window go on beyond the ends of periodic axes: `index` finds the cells that they are images of.
 template <int D>
-class CellWindow {
+class ImageWindow {
  public:
   /// The cells of these indices in the layout, at least one, and `margin` cells around them, no more than they reach themselves.
-  CellWindow(const CellLayout<D>& layout, std::span<const Index> cells, Index margin) : layout_(layout) {
+  ImageWindow(const CellLayout<D>& layout, std::span<const Index> cells, Index margin) : layout_(layout) {
     origin_ = coordinate(cells[0]);
     lower = upper = origin_;
     for (const Index cell : cells) {
@@ -77,7 +77,7 @@ class CellWindow {
     return c;
   }
   /// Whether cells of both, or of one and around the other, may be the same.
-  bool meets(const CellWindow& other) const {
+  bool meets(const ImageWindow& other) const {
     for (std::size_t d = 0; d < D; ++d)
       if (!layout_.periodic[d] && (lower[d] > other.upper[d] + 1 || other.lower[d] > upper[d] + 1)) return false;
     return true;
