@@ -10,14 +10,13 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, double density, const Field<T, D>* density_field,
-                                                    grid::SolidBoundary<T, D>* solid, const Field<T, D>* liquid,
-                                                    const std::optional<py::array>& liquid_mask,
-                                                    const std::optional<std::array<py::array, D>>& given_faces,
-                                                    double air_pressure, const std::optional<py::array>& solved_air,
-                                                    double air_density, const Field<T, D>* surface_pressure,
-                                                    const Field<T, D>* target_divergence, Field<double, D>* pressure,
-                                                    bool warm_start, double time, const std::array<double, D>& acceleration) {
+fluids::PressureProblem<T, D> make_pressure_problem(
+    const grid::Grid<D>& grid, double density, const Field<T, D>* density_field, grid::SolidBoundary<T, D>* solid,
+    const Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
+    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const std::optional<py::array>& solved_air,
+    double air_density, const Field<T, D>* surface_pressure, const Field<T, D>* target_divergence, Field<double, D>* pressure,
+    bool warm_start, double time, const std::array<double, D>& acceleration, fluids::MovingBodies* bodies,
+    const std::optional<std::array<py::array, D>>& owners, const std::optional<std::array<py::array, D>>& films) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -34,6 +33,17 @@ fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, d
   p.warm_start = warm_start;
   p.time = time;
   p.acceleration = Eigen::Map<const Vec<double, D>>(acceleration.data());
+  p.bodies = bodies;
+  require((bodies != nullptr) == owners.has_value() && (bodies != nullptr) == films.has_value(),
+          "bodies, the faces that they own, and those along films go together");
+  if (films) p.films = face_masks_of<D>(*films, "films", grid.local_shape());
+  for (int d = 0; bodies && d < D; ++d) {
+    const Index n = product<D>(grid::Stagger<D>::face(d).extents(grid.local_shape()));
+    p.owners[d] = data_of<std::int32_t>((*owners)[d], "owners", n);
+    for (Index i = 0; i < n; ++i)
+      require(p.owners[d][i] >= -1 - bodies->count() && p.owners[d][i] < bodies->count(),
+              "owners must be numbers of bodies, or -1");
+  }
   return p;
 }
 
@@ -47,8 +57,74 @@ void bind_pressure_problem(py::module_& m, const char* name) {
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("solved_air") = none, arg("air_density") = 1.2, arg("surface_pressure") = none, arg("target_divergence") = none,
       arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, arg("acceleration") = std::array<double, D>{},
-      py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(),
-      py::keep_alive<1, 10>(), py::keep_alive<1, 12>(), py::keep_alive<1, 13>(), py::keep_alive<1, 14>());
+      arg("bodies") = none, arg("owners") = none, arg("films") = none, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(),
+      py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(), py::keep_alive<1, 10>(), py::keep_alive<1, 12>(),
+      py::keep_alive<1, 13>(), py::keep_alive<1, 14>(), py::keep_alive<1, 18>(), py::keep_alive<1, 19>(),
+      py::keep_alive<1, 20>());
+}
+
+using fluids::Vector6;
+
+/// Rows of N numbers.
+template <std::size_t N>
+std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> rows_of_numbers(const py::array& a, const char* name, Index rows) {
+  const double* const from = data_of<double>(a, name, static_cast<Index>(N) * rows);
+  std::vector<Eigen::Matrix<double, static_cast<int>(N), 1>> out;
+  for (const double* row = from; row != from + static_cast<Index>(N) * rows; row += N) out.emplace_back(row);
+  return out;
+}
+
+std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, const py::array& masses, const py::array& inertias,
+                                                  const py::array& velocities, const py::array& carried,
+                                                  const py::array& impulses, const py::array& hydrostatic,
+                                                  const py::array& planes, const py::array& owners, const py::array& held,
+                                                  const py::array& rows, const py::array& free) {
+  const auto n = static_cast<Index>(masses.size()), k = static_cast<Index>(held.size() / 2);
+  const auto x = rows_of_numbers<3>(centers, "centers", n), g = rows_of_numbers<3>(hydrostatic, "hydrostatic", n);
+  const auto v = rows_of_numbers<6>(velocities, "velocities", n), p = rows_of_numbers<6>(impulses, "impulses", n);
+  const auto m = rows_of_numbers<1>(masses, "masses", n);
+  const auto i = rows_of_numbers<9>(inertias, "inertias", n);
+  const auto jacobians = rows_of_numbers<12>(rows, "rows", k);
+  const auto c = rows_of_numbers<6>(carried, "carried", n);
+  std::vector<fluids::MovingBody> bodies;
+  for (std::size_t b = 0; b < m.size(); ++b)
+    bodies.push_back({x[b], m[b][0], Eigen::Map<const Eigen::Matrix3d>(i[b].data()), v[b], c[b], p[b], g[b], {}});
+  const auto faces = static_cast<Index>(owners.size());
+  const auto of_faces = rows_of_numbers<4>(planes, "planes", faces);
+  const auto* const of_body = data_of<std::int32_t>(owners, "plane_owners", faces);
+  for (std::size_t f = 0; f < of_faces.size(); ++f) {
+    require(of_body[f] >= 0 && of_body[f] < n, "plane_owners must be numbers of bodies");
+    bodies[of_body[f]].planes.push_back(of_faces[f]);
+  }
+  const auto* const ends = data_of<std::int32_t>(held, "held", 2 * k);
+  std::vector<fluids::BodyConstraint> constraints;
+  for (std::size_t r = 0; r < jacobians.size(); ++r)
+    constraints.push_back({{ends[2 * r], ends[2 * r + 1]}, {Vector6(jacobians[r].head<6>()), Vector6(jacobians[r].tail<6>())}});
+  return std::make_unique<fluids::MovingBodies>(std::move(bodies), std::move(constraints),
+                                                rows_of_numbers<6>(free, "free", 1)[0]);
+}
+
+py::array_t<double> array_of(const std::vector<Vector6>& rows) {
+  py::array_t<double> out({static_cast<py::ssize_t>(rows.size()), py::ssize_t{6}});
+  for (std::size_t r = 0; r < rows.size(); ++r) std::copy(rows[r].begin(), rows[r].end(), out.mutable_data() + 6 * r);
+  return out;
+}
+
+void bind_bodies(py::module_& m) {
+  using py::arg;
+  py::class_<fluids::MovingBodies>(m, "MovingBodies")
+      .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("carried"),
+           arg("impulses"), arg("hydrostatic"), arg("planes"), arg("plane_owners"), arg("held"), arg("rows"), arg("free"))
+      .def_property_readonly("count", &fluids::MovingBodies::count)
+      .def_property_readonly_static("film_opening", [](const py::object&) { return fluids::MovingBodies::film_opening; })
+      .def_property_readonly("velocities", [](const fluids::MovingBodies& b) { return array_of(b.velocities_after()); })
+      .def_property_readonly("impulses", [](const fluids::MovingBodies& b) { return array_of(b.impulses()); })
+      .def_property_readonly("attached", [](const fluids::MovingBodies& b) {
+        py::array_t<double> out({static_cast<py::ssize_t>(b.count()), py::ssize_t{6}, py::ssize_t{6}});
+        for (Index k = 0; k < b.count(); ++k)
+          std::copy(b.attached(k).data(), b.attached(k).data() + 36, out.mutable_data() + 36 * k);
+        return out;
+      });
 }
 
 /// Facts about the solve, seconds of setup, and (cells, closed, first cell, flux, residual) of each region.
@@ -69,6 +145,7 @@ void bind_pressure(py::module_& m) {
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxCorrection, bool>(), py::arg("solve"), py::arg("flux_correction"),
            py::arg("accept_unconverged"));
+  bind_bodies(m);
   bind_pressure_problem<double, 2>(m, "PressureProblem2d");
   bind_pressure_problem<float, 3>(m, "PressureProblem3f");
   bind_pressure_problem<double, 3>(m, "PressureProblem3d");

@@ -3,10 +3,33 @@
 
 #include "meniscus/surface/volume_of_fluid/fraction_distance.hpp"
 #include "meniscus/surface/volume_of_fluid/fraction_transport.hpp"
+#include "meniscus/surface/volume_of_fluid/solid_volume.hpp"
 
 namespace meniscus::bindings {
 
+namespace {
+
+template <int D>
+double volume_of_nodes(const py::array& nodes, double level) {
+  Coord<D> extents;
+  for (int d = 0; d < D; ++d) {
+    extents[d] = nodes.shape(d);
+    require(extents[d] > 1, "nodes must be at least two along each axis");
+  }
+  const double* const values = data_of<double>(nodes, "nodes", product<D>(extents));
+  return interruptible([&] { return surface::solid_volume<D>(values, extents, level); });
+}
+
+}  // namespace
+
 void bind_volume_of_fluid(py::module_& m) {
+  m.def(
+      "solid_volume",
+      [](const py::array& nodes, double level) {
+        require(nodes.ndim() == 2 || nodes.ndim() == 3, "nodes must have two or three axes");
+        return nodes.ndim() == 2 ? volume_of_nodes<2>(nodes, level) : volume_of_nodes<3>(nodes, level);
+      },
+      py::arg("nodes"), py::arg("level"));
   def_fields(
       m, "advect_fractions",
       []<class T, int D>(Field<double, D>& fractions, MacField<T, D>& velocity, double dt, int first_axis,

@@ -137,7 +137,7 @@ def test_a_failed_step_on_one_rank_is_undone_on_all() -> None:
         check("add_forces", 1, interrupt, "KeyboardInterrupt")
         check("project", 2, spoil, "ValueError: the density must be finite after a step")
         check("add_forces", 1, spoil_velocity, "ValueError: velocity u must be finite")
-        projection: Any = solver._projection
+        projection: Any = solver.projection_stage
         projection._max_iterations = 1
         with pytest.raises(ms.parallel.RankError, match="rank 0 failed: ConvergenceError: the pressure did not converge"):
             solver.step(0.05)

@@ -1,5 +1,7 @@
 """Coupling of solids and fluids: the mesh of air around an animated creature, water around it, and thin shells in smoke."""
 
+from meniscus.coupling.bodies.fluid_world import FluidWorld
+from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
@@ -22,10 +24,14 @@ __all__ = [
     "AirMaterial",
     "AirMesh",
     "AirSprings",
+    "BodyForce",
     "Cause",
     "ClosedShellAudit",
     "Degenerate",
     "DropSource",
+    "FluidWorld",
+    "FluidWorldLedger",
+    "FluidWorldReport",
     "Following",
     "KDSMReport",
     "KDSMWater",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
-from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
+from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, PushedBodies, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
@@ -102,11 +102,15 @@ class ProjectionStage:
         density: of the fluid, kg/m^3.
         tolerance: as in `project`.
         max_iterations: limit.
+
+    Attributes:
+        bodies: that the pressure moves, set by who knows them, such as a `coupling.FluidWorld`; None: the motion of solids is given.
     """
 
     def __init__(self, grid: Grid, density: float, tolerance: float, max_iterations: int = 200) -> None:
         self._density, self._tolerance, self._max_iterations = density, tolerance, max_iterations
         self._solver = PressureSolver(grid)
+        self.bodies: PushedBodies | None = None
 
     @property
     def nbytes(self) -> int:
@@ -158,6 +162,7 @@ class ProjectionStage:
             time=time,
             max_iterations=self._max_iterations,
             solver=self._solver,
+            bodies=self.bodies,
         )
 
     def balance(
@@ -186,6 +191,7 @@ class ProjectionStage:
             acceleration=gravity,
             max_iterations=self._max_iterations,
             solver=self._solver,
+            bodies=self.bodies,
         )
 
 

@@ -106,3 +106,13 @@ def domain_images(grid: Grid) -> Floats:
     around = [(-1, 0, 1) if closes else (0,) for closes in grid.periodic]
     images: Floats = np.array(list(product(*around)), np.float64) * extent
     return images
+
+
+def each_face_once(grid: Grid, values: Floats, axis: int) -> Floats:
+    """Return values of the faces across an axis without the last one where the axis closes, which is the first."""
+    return values.take(range(grid.shape[axis]), axis=axis) if grid.periodic[axis] else values
+
+
+def closing_axes(grid: Grid) -> list[int]:
+    """Return the axes that close."""
+    return [d for d in range(grid.dimension) if grid.periodic[d]]

@@ -10,7 +10,7 @@ import numpy as np
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
-from meniscus.coupling import KDSMWater, KinematicShell, ShellCoupling, Shells
+from meniscus.coupling import FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
 from meniscus.fluids import LiquidOptions, LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
 from meniscus.solids import (
     Attractor,
@@ -225,6 +225,16 @@ def shells(seed: int) -> ShellCoupling:
     return made
 
 
+def floating(seed: int) -> FluidWorld:
+    liquid = LiquidSolver(ms.Grid((8, 8), 1 / 8))
+    liquid.fill(ms.surface.Box((-1.0, -1.0), (2.0, 0.5)))
+    world = World(gravity=(0.0, -9.8, 0.0))
+    world.add(RigidBody.box((0.4, 0.4, 1.0), 500.0, pose=Pose((0.5, 0.55, 0.0))))
+    made = FluidWorld(liquid, world)
+    made.step(0.005 * seed)
+    return made
+
+
 def water_on_both(seed: int) -> KDSMWater:
     liquid = LiquidSolver(ms.Grid((4, 4, 4), 0.6, origin=(-0.7, -0.7, -0.7)), LiquidOptions(expansion=True, gather=True))
     liquid.fill(ms.surface.Box((-1.0, -1.0, -1.0), (2.0, 2.0, 0.2 + 0.1 * seed)))
@@ -283,6 +293,15 @@ STATES = (
     Specimen(World, world, step, infinite=OF_PULLS, lists=(*RIGID, *LOOP), free_names=("mark",)),
     Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, lists=(*RIGID, "passed"), free_names=("mark",)),
     Specimen(ShellCoupling, shells, step, members=("solver",)),
+    Specimen(
+        FluidWorld,
+        floating,
+        step,
+        infinite=OF_PULLS,
+        lists=(*RIGID, *LOOP, "loads", "rates", "attached"),
+        free_names=("mark",),
+        members=("fluid", "world"),
+    ),
     Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )
 # Public states without a specimen, and where they are tested.

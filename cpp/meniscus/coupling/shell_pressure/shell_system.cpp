@@ -51,8 +51,12 @@ bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std:
   node_count_ = nodes;
   forces_.assign(nodes, mesh::Point::Zero());
   velocities_.assign(nodes, mesh::Point::Zero());
-  side_place_.clear();
-  for (const SheetSide& side : sides_) side_place_.push_back(place(side.cell));
+  rows_.clear();
+  for (const SheetSide& side : sides_) {
+    if (side.cell < 0) continue;
+    rows_.begin_row(place(side.cell));
+    for (std::size_t k = 0; k < 3; ++k) rows_.add(3 * side.nodes[k] + side.axis, side.sign * side.area * side.weights[k]);
+  }
   cut_place_.clear();
   for (const CutFace& cut : cuts_) cut_place_.push_back({place(cut.lower), place(cut.upper)});
   Index first = 0;
@@ -109,12 +113,19 @@ void ShellSystem<D>::apply(Vector& p, Vector& q) {
     if (upper >= 0) q[upper] += flux;
   }
   if (sides_.empty()) return;
-  for (mesh::Point& u : forces_) u.setZero();
-  for (std::size_t s = 0; s < sides_.size(); ++s)
-    if (side_place_[s] >= 0) sides_[s].add_impulse(sides_[s].sign * sides_[s].area * p[side_place_[s]], forces());
-  respond(forces(), velocities());
-  for (std::size_t s = 0; s < sides_.size(); ++s)
-    if (side_place_[s] >= 0) q[side_place_[s]] += sides_[s].sign * sides_[s].area * sides_[s].velocity(velocities());
+  const std::span<double> f{forces_.data()->data(), 3 * forces_.size()}, v{velocities_.data()->data(), 3 * velocities_.size()};
+  rows_.gather(p.data(), 1.0, f);
+  respond(std::span<const double>(f), v);
+  rows_.scatter(v, q.data());
+}
+
+template <int D>
+int ShellSystem<D>::respond(std::span<const double> f, std::span<double> v) {
+  static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
+  const Index before = inner_iterations_;
+  respond(std::span<const mesh::Point>{reinterpret_cast<const mesh::Point*>(f.data()), f.size() / 3},
+          std::span<mesh::Point>{reinterpret_cast<mesh::Point*>(v.data()), v.size() / 3});
+  return static_cast<int>(inner_iterations_ - before);
 }
 
 template <int D>
@@ -162,13 +173,13 @@ double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
         sides_[s].add_impulse(own(s) * push, forces());
         if (own(s) < 1) sides_[s ^ 1].add_impulse((1 - own(s)) * push, forces());
       }
-      respond(forces(), velocities());
+      respond(forces(), node_velocities());
       double sum = 0;
       for (std::size_t s = 0; s < sides_.size(); ++s) {
         const std::int32_t to = label(sides_[s]);
         if (to < 0) continue;
-        double v = own(s) * sides_[s].velocity(velocities());
-        if (own(s) < 1) v += (1 - own(s)) * sides_[s ^ 1].velocity(velocities());
+        double v = own(s) * sides_[s].velocity(node_velocities());
+        if (own(s) < 1) v += (1 - own(s)) * sides_[s ^ 1].velocity(node_velocities());
         if (cancelling)
           gram(to, region) += sides_[s].sign * sides_[s].area * v;
         else if (to == region)

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
+#include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/array_poisson.hpp"
 #include "meniscus/grid/regions/closed_regions.hpp"
 
@@ -44,7 +45,7 @@ struct ShellSolveReport {
 };
 
 template <int D>
-class ShellSystem {
+class ShellSystem final : public fluids::SolidResponse {
  public:
   using Faces = std::array<const double*, D>;
 
@@ -58,6 +59,9 @@ class ShellSystem {
 
   /// Velocities of the nodes for impulses: v = S^-1 f, solid by solid.
   void respond(std::span<const mesh::Point> f, std::span<mesh::Point> v);
+  Index velocities() const override { return 3 * node_count_; }
+  /// The same by components, three for each node.
+  int respond(std::span<const double> f, std::span<double> v) override;
   /// out[s] = the velocity of the sheet at side s.
   void side_velocities(std::span<const mesh::Point> v, std::span<double> out) const;
   /// f = J^T values.
@@ -87,7 +91,7 @@ class ShellSystem {
  private:
   using Points = std::span<mesh::Point>;
   Points forces() { return {forces_.data(), forces_.size()}; }
-  Points velocities() { return {velocities_.data(), velocities_.size()}; }
+  Points node_velocities() { return {velocities_.data(), velocities_.size()}; }
   Index place(Index cell) const;
   /// out = (L + B S^-1 B^T) x without projection.
   void apply(Vector& p, Vector& q);
@@ -105,8 +109,8 @@ class ShellSystem {
   mutable grid::ArrayPoissonSolver<D> poisson_;
   std::vector<SheetSide> sides_;
   std::vector<CutFace> cuts_;
-  /// Of the cells of sides and of cut faces in the layout of the pressure.
-  std::vector<Index> side_place_;
+  fluids::VolumeRows rows_;
+  /// Of the cells of cut faces in the layout of the pressure.
   std::vector<std::array<Index, 2>> cut_place_;
   std::vector<std::shared_ptr<ShellSolid>> solids_;
   Index node_count_ = 0;

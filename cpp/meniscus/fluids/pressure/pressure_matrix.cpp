@@ -43,6 +43,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   if (has_solid_) {
     grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
     solid_nodes_ = std::as_const(problem.solid->levelset()).view();
+    if (problem.bodies) open_films(problem.films);
   }
   set_liquid(problem);
   set_given(problem);
@@ -95,6 +96,20 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
     });
   layout_.halo.exchange(liquid_.data());
   if (has_phi_) copy_cells(*problem.liquid, phi_);
+}
+
+template <int D>
+void PressureSolver<D>::open_films(const std::array<const std::uint8_t*, D>& films) {
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> strides = c_strides<D>(grid::Stagger<D>::face(d).extents(layout_.cells));
+    double* open = open_[d].data();
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
+      const std::uint8_t* film = films[d] + dot<D>(first, strides);
+      const Index begin = layout_.index(first);
+      for (Index k = 0; k < count; ++k)
+        if (film[k]) open[begin + k] = std::max(open[begin + k], MovingBodies::film_opening);
+    });
+  }
 }
 
 namespace {

@@ -3,6 +3,7 @@
 /// Source: Selle 2008, sections 2.9, 3.2 and 4.4.2.
 #pragma once
 
+#include "meniscus/fluids/pressure/moving_bodies.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::fluids {
@@ -39,6 +40,13 @@ struct PressureProblem {
   grid::Field<double, D>* pressure = nullptr;
   bool warm_start = false;
   double time = 0.0;
+  /// Bodies within `solid` that the pressure moves, and per axis and owned face in C order the number of the body to which it
+  /// belongs near bodies; -1 elsewhere, and where another solid is nearer; on sides of the domain -2 minus the number. Null: the
+  /// motion of all solids is given.
+  MovingBodies* bodies = nullptr;
+  std::array<const std::int32_t*, D> owners{};
+  /// One byte per face, nonzero along gaps between solids that are narrower than a cell: pressure passes through films there.
+  std::array<const std::uint8_t*, D> films{};
 };
 
 }  // namespace meniscus::fluids

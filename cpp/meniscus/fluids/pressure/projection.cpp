@@ -24,8 +24,8 @@ PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layo
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
-  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() + inside_.size() +
-            8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
+  Index n = poisson_.bytes() + workspace_.bytes() + pocket_.size() + liquid_.size() + inside_.size() + coupled_.bytes() +
+            body_rows_.bytes() + 8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
   for (const auto& f : open_) n += 8 * f.size();
   for (const auto& f : given_) n += f.size();
   return n;
@@ -73,6 +73,16 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   const Vec<double, D> gain = dt * problem.acceleration;
   set_right_hand_side(faces, velocity, problem, gain);
   add_given_pressures_to_right_hand_side();
+  if (problem.bodies) {
+    set_bodies(problem, dt);
+    body_impulses_.assign(problem.bodies->change().begin(), problem.bodies->change().end());
+    for (double& v : body_impulses_) v = -v;
+    body_rows_.scatter(body_impulses_, poisson_.b.data());
+    parallel_for(0, layout_.size, 1 << 16, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (pocket_[i]) poisson_.b[i] = 0;
+    });
+  }
   poisson_.set_order_free(options.solve.order_free);
   const double subtracted = balance(options.flux_correction, report);
   // The unknown is the excess over the pressure of the air, however large that is: it would only take digits from the rest.
@@ -87,13 +97,26 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     });
     if (air != 0) add_in_open_regions(-scale * air);
   }
-  poisson_.solve(options.solve, !warm, report.solve, subtracted);
-  poisson_.region_residuals(sums_);
-  for (std::size_t r = 0; r < report.regions.size(); ++r) report.regions[r].residual = sums_[r];
+  // x times this is an impulse over the area of a face.
+  const double push = reference_density_ * std::pow(grid_.spacing(), D);
+  if (problem.bodies) {
+    coupled_.join(poisson_, body_rows_, *problem.bodies, push);
+    coupled_.solve(options.solve, !warm, report.solve);
+    for (RegionReport<D>& region : report.regions) region.residual = report.solve.residual;
+  } else {
+    poisson_.solve(options.solve, !warm, report.solve, subtracted);
+    poisson_.region_residuals(sums_);
+    for (std::size_t r = 0; r < report.regions.size(); ++r) report.regions[r].residual = sums_[r];
+  }
   if (!report.solve.converged && !options.accept_unconverged) return;
 
   const NoInterrupts whole;
   layout_.halo.exchange(poisson_.x.data());
+  if (problem.bodies) {
+    body_rows_.gather(poisson_.x.data(), push, body_impulses_);
+    problem.bodies->finish(body_impulses_);
+    move_walls(problem);
+  }
   apply(faces, velocity, problem, gain);
   velocity.fill_ghosts(problem.time);
   if (problem.pressure) {

@@ -11,6 +11,7 @@
 /// (regions).
 #pragma once
 
+#include "meniscus/fluids/pressure/coupled_poisson.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/fluids/pressure/pressure_problem.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
@@ -134,6 +135,21 @@ class PressureSolver {
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem,
              const Vec<double, D>& gain);
+  /// Opens faces along films between solids that touch.
+  void open_films(const std::array<const std::uint8_t*, D>& films);
+  /// Rows of the bodies that the pressure moves, with the fluid at their surface, for a solve over dt (body_rows.cpp).
+  template <class T>
+  void set_bodies(const PressureProblem<T, D>& problem, double dt);
+  template <class T>
+  void set_volume_rows(const PressureProblem<T, D>& problem);
+  /// Small regions without an outlet, between bodies: nothing tells the level of their pressure, and none is solved for.
+  void find_pockets();
+  template <class T>
+  void attach_fluid(const PressureProblem<T, D>& problem, double dt);
+  double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
+  /// Gives the velocity of the solid what the solve has changed.
+  template <class T>
+  void move_walls(const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;
@@ -163,6 +179,10 @@ class PressureSolver {
   /// surface, in all cells.
   Block<double> dirichlet_, surface_;
   double reference_density_ = 1.0;
+  VolumeRows body_rows_;
+  CoupledPoisson<D> coupled_;
+  Block<std::uint8_t> pocket_;
+  std::vector<double> body_impulses_;
   std::vector<double> sums_, weights_;
   Workspace workspace_;
 };

@@ -43,6 +43,8 @@ class WallVelocity {
         if (t != d) sum += cut.closed_moment[i++] * slope(d, face, t);
       if (open == 0) sum += cut.open * outlet(d, face, cell);
     }
+    // Of a film, which is kept more open than the solid leaves it.
+    if (open > cut.open) sum *= (1 - open) / (1 - cut.open);
     return sum;
   }
 

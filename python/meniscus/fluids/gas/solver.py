@@ -55,6 +55,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         temperature: in the unit of `ambient`.
         pressure: of the last projection, Pa, float64.
         time: seconds.
+        projection_stage: makes the velocity divergence-free, with the bodies that a `FluidWorld` hands to it.
         walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
         source_divergence: of the emitters of the step that goes on, 1/s; None: no emitter has one.
 
@@ -93,7 +94,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self.source_divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
-        self._projection = ProjectionStage(grid, o.air_density, o.tolerance)
+        self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance)
         self.walls: ThinWalls | None = None
 
     def max_dt(self) -> float:
@@ -205,7 +206,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
-        self.running_report.projection = self._projection.act(
+        self.running_report.projection = self.projection_stage.act(
             self.velocity, dt, self.sampled_solid, self.time + dt, self.pressure, target_divergence=self.source_divergence, walls=self.walls
         )
 

@@ -81,6 +81,7 @@ class LiquidSolver(OpenLiquid):
         emission: sources with a rate: what they owe and emit under water; None: there are none.
         vortices: vortex particles, or None.
         time: seconds.
+        projection_stage: makes the velocity divergence-free, with the bodies that a `FluidWorld` hands to it.
         walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
         report: of the last step.
 
@@ -135,7 +136,7 @@ class LiquidSolver(OpenLiquid):
         self.air = self.declare("air", fluid, optional=False)
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
-        self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
+        self.projection_stage = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         self.walls: ThinWalls | None = None
 
     @exclusively
@@ -225,7 +226,7 @@ class LiquidSolver(OpenLiquid):
             given = half.begin(self.gravity.tolist())
             gravity, o = self.gravity.tolist(), self.options
             air = _solved_air(self, solid)
-            self._projection.balance(given, solid, self.levelset, solved_air=air, air_density=o.air_density, gravity=gravity)
+            self.projection_stage.balance(given, solid, self.levelset, solved_air=air, air_density=o.air_density, gravity=gravity)
             half.settle(self.options.tolerance * float(np.linalg.norm(self.gravity)))
             self.faces.extend_acceleration(given, self.levelset, solid, self.options.band, self._workspace)
         half.go_ahead(self.velocity, dt)
@@ -373,7 +374,7 @@ class LiquidSolver(OpenLiquid):
         if tension is not None:
             self.levelset.curvature(out=tension)
             _grid.scale(tension._core, o.surface_tension)
-        self.running_report.projection = self._projection.act(
+        self.running_report.projection = self.projection_stage.act(
             self.velocity,
             dt,
             self.sampled_solid,

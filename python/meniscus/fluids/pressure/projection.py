@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,22 @@ class ProjectionInfo(SolveInfo):
     regions: tuple[Region, ...] = field(default=())
 
 
+@dataclass(frozen=True, eq=False)
+class PushedBodies:
+    """Rigid bodies that the pressure of one projection moves.
+
+    Attributes:
+        core: inertia, motion and constraints of the bodies; after the projection, their velocities and impulses.
+        owners: per axis an int32 array over the faces, the number of the body to which a face near bodies belongs, else -1; on sides of
+            the domain -2 minus the number.
+        films: per axis a bool mask of faces along gaps between solids that are narrower than a cell.
+    """
+
+    core: Any
+    owners: tuple[npt.NDArray[np.int32], ...]
+    films: tuple[npt.NDArray[np.bool_], ...]
+
+
 class PressureSolver(CachedSolver):
     """Matrix, multigrid levels and scratch memory that projections on one grid may share.
 
@@ -83,6 +99,7 @@ def project(
     method: SolveMethod = "multigrid",
     raise_on_failure: bool = True,
     solver: PressureSolver | None = None,
+    bodies: PushedBodies | None = None,
 ) -> ProjectionInfo:
     """Make a velocity divergence-free, in place, by the gradient of a pressure.
 
@@ -124,6 +141,7 @@ def project(
             'incomplete-cholesky', on ranks of the couplings in each block.
         raise_on_failure: raise if the tolerance is not met; else accept the result.
         solver: reused from call to call, so that nothing is allocated again.
+        bodies: those within `solid` that the pressure moves; they hold the result.
 
     Returns:
         The report of the solve, by region.
@@ -164,6 +182,9 @@ def project(
         acceleration=(0.0,) * velocity.grid.dimension
         if acceleration is None
         else _checks.vector("acceleration", acceleration, velocity.grid.dimension),
+        bodies=None if bodies is None else bodies.core,
+        owners=None if bodies is None else bodies.owners,
+        films=None if bodies is None else bodies.films,
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),

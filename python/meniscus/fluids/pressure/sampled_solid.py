@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +24,7 @@ class SampledSolid(MemoryOwner):
         slip: condition of the flow at the solid.
     """
 
-    borrowed = ("_solid", "_sampled", "_described")
+    borrowed: ClassVar[tuple[str, ...]] = ("_solid", "_sampled", "_described")
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, solid: SolidLike | None, slip: Slip) -> None:
         self._grid = grid

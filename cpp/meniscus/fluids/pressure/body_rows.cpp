@@ -1,0 +1,282 @@
+// Rows of the bodies of a `PressureSolver`: volumes that they displace, and the fluid at their surface.
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/projection.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/fluids/pressure/wet_halves.hpp"
+#include "meniscus/grid/rows.hpp"
+
+namespace meniscus::fluids {
+namespace {
+
+/// Of a cell: less attached fluid is rounding.
+constexpr double least_attached = 1e-14;
+
+/// Velocities of places of bodies by those of the bodies. Bodies are where their nearest image is.
+template <int D>
+class PlaceRows {
+ public:
+  PlaceRows(const grid::Grid<D>& grid, const MovingBodies& bodies) : grid_(grid), bodies_(bodies) {
+    for (Index b = 0; b < bodies.count(); ++b) {
+      const Vec<double, D> center = bodies.body(b).center.template head<D>();
+      images_.emplace_back(grid, center, center, true);
+    }
+  }
+
+  Vector6 at(Index body, const Vec<double, D>& place, int axis) const {
+    Eigen::Vector3d arm = Eigen::Vector3d::Zero();
+    arm.template head<D>() = images_[body](place) - bodies_.body(body).center.template head<D>();
+    Vector6 row;
+    row.head<3>() = Eigen::Vector3d::Unit(axis);
+    row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
+    return row;
+  }
+  /// The change of `at` for a step of the spacing along another axis.
+  Vector6 slope(int along, int axis) const {
+    Vector6 row = Vector6::Zero();
+    row.tail<3>() = grid_.spacing() * Eigen::Vector3d::Unit(along).cross(Eigen::Vector3d::Unit(axis));
+    return row;
+  }
+  /// The closed part of a face: its area (of one) times the row at its centroid.
+  Vector6 of_closed(Index body, const Coord<D>& face, int axis, const grid::FaceCut<D>& cut) const {
+    Vector6 row = (1 - cut.open) * at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(axis), face), axis);
+    int i = 0;
+    for (int t = 0; t < D; ++t)
+      if (t != axis) row += cut.closed_moment[i++] * slope(t, axis);
+    return row;
+  }
+
+ private:
+  const grid::Grid<D>& grid_;
+  const MovingBodies& bodies_;
+  std::vector<grid::NearestImage<D>> images_;
+};
+
+/// Direction of the wall in a cell by the differences of its corners; not of length one.
+template <int D>
+Vec<double, D> wall_normal(const grid::FieldView<const double, D>& nodes, const Coord<D>& cell) {
+  Vec<double, D> normal;
+  const double* corner = nodes.at(cell);
+  for (int t = 0; t < D; ++t)
+    normal[t] =
+        grid::corner_mean<D>(corner + nodes.strides[t], nodes.strides, t) - grid::corner_mean<D>(corner, nodes.strides, t);
+  return normal;
+}
+
+/// Whether all faces of the cells beside a face belong to a body: nothing else is near.
+template <class T, int D>
+bool alone_at(const PressureProblem<T, D>& problem, const Coord<D>& face, int axis, Index body) {
+  const grid::Grid<D>& grid = problem.solid->grid();
+  for (const Index back : {0, 1}) {
+    Coord<D> cell = face;
+    cell[axis] -= back;
+    for (int d = 0; d < D; ++d) cell[d] = grid::lattice_cell<D>(grid, d, cell[d]);
+    for (int t = 0; t < D; ++t)
+      for (const Index ahead : {0, 1}) {
+        Coord<D> beside = cell;
+        beside[t] += ahead;
+        const std::int32_t owner =
+            problem.owners[t][dot<D>(beside, c_strides<D>(grid::Stagger<D>::face(t).extents(grid.local_shape())))];
+        if (owner != body && owner != -2 - body) return false;
+      }
+  }
+  return true;
+}
+
+struct CellEntry {
+  Index cell;
+  std::int32_t body;
+  Vector6 row;
+};
+
+struct Attached {
+  std::int32_t body;
+  Vector6 row;
+  double mass, weight;
+};
+
+}  // namespace
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_bodies(const PressureProblem<T, D>& problem, double dt) {
+  MovingBodies& bodies = *problem.bodies;
+  require(!layout_.halo.block().cut(), "bodies that the fluid moves need a grid that is not cut into blocks");
+  require(problem.solid && !problem.density_field && !problem.liquid_mask,
+          "bodies that the fluid moves need their level set as `solid`, one density, and a liquid with a level set");
+  set_volume_rows(problem);
+  attach_fluid(problem, dt);
+  bodies.factor();
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
+  const PlaceRows<D> places(grid_, *problem.bodies);
+  const grid::FieldView<const double, D>& nodes = solid_nodes_;
+  const bool slides = !problem.solid->sticks();
+  const auto owner_of = [&](int d, const Coord<D>& face) {
+    return problem.owners[d][dot<D>(face, c_strides<D>(grid::Stagger<D>::face(d).extents(layout_.cells)))];
+  };
+  // Through the open part of a closed outlet passes the normal component of the wall's velocity (wall_velocity.hpp).
+  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
+    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
+    if (!slides) return places.at(body, centre, axis);
+    const Vec<double, D> normal = wall_normal<D>(nodes, cell);
+    const double square = normal.squaredNorm();
+    if (!(square > 0)) return places.at(body, centre, axis);
+    Vector6 row = Vector6::Zero();
+    for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
+    return row;
+  };
+  find_pockets();
+  std::vector<std::vector<CellEntry>> found(layout_.rows());
+  for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
+    auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
+    for (Index k = 0; k < count; ++k, ++c[D - 1]) {
+      const Index i = first + k;
+      if (!poisson_.matrix.active[i] || pocket_[i]) continue;
+      const std::size_t begin = entries.size();
+      for (int d = 0; d < D; ++d)
+        for (const Index ahead : {0, 1}) {
+          const double open = open_[d][i + ahead * layout_.strides[d]];
+          if (open == 1) continue;
+          Coord<D> face = c;
+          face[d] += ahead;
+          const std::int32_t body = owner_of(d, face);
+          if (body < 0) continue;
+          const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
+          Vector6 row = places.of_closed(body, face, d, cut);
+          if (open > cut.open) row *= (1 - open) / (1 - cut.open);
+          if (open == 0 && cut.open > 0) row += cut.open * outlet(body, c, d);
+          if (ahead == 0) row = -row;
+          std::size_t e = begin;
+          while (e < entries.size() && entries[e].body != body) ++e;
+          if (e == entries.size())
+            entries.push_back({i, body, row});
+          else
+            entries[e].row += row;
+        }
+    }
+  });
+  body_rows_.clear();
+  Index cell = -1;
+  for (const auto& entries : found)
+    for (const CellEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
+    }
+}
+
+template <int D>
+void PressureSolver<D>::find_pockets() {
+  fit(pocket_);
+  parallel_for(0, layout_.size, 1 << 16,
+               [&](Index b, Index e) { std::fill(pocket_.data() + b, pocket_.data() + e, std::uint8_t(0)); });
+  const auto& regions = poisson_.regions().regions();
+  for (const auto& u : poisson_.regions().intervals())
+    if (regions[u.region].closed && regions[u.region].cells < MovingBodies::least_region)
+      std::fill_n(pocket_.data() + u.index, u.count, std::uint8_t(1));
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, double dt) {
+  MovingBodies& bodies = *problem.bodies;
+  const PlaceRows<D> places(grid_, bodies);
+  const WetHalves<T, D> wet(grid_, problem.liquid, solid_nodes_, bodies);
+  const double mass = reference_density_ * std::pow(grid_.spacing(), D);
+  const bool slides = !problem.solid->sticks();
+  bodies.begin();
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells), strides = c_strides<D>(extents);
+    const Index s = layout_.strides[d], length = extents[D - 1];
+    std::vector<std::vector<Attached>> found(product<D>(extents) / length);
+    grid::for_each_face_row<D>(layout_, d, [&](Coord<D> face, Index count, int, int) {
+      const Index start = dot<D>(face, strides);
+      auto& out = found[start / length];
+      for (Index k = 0; k < count; ++k, ++face[D - 1]) {
+        std::int32_t body = problem.owners[d][start + k];
+        if (const int side = layout_.side_of_face(d, face[d]); side >= 0 && body < -1) {
+          // Between the side and the pressure in the cell beside it, a body that touches the side displaces fluid as well.
+          body = -2 - body;
+          Coord<D> cell = face;
+          if (side % 2) --cell[d];
+          const double lifts = problem.acceleration[d] + bodies.body(body).hydrostatic[d];
+          if (lifts == 0 || (has_liquid_ && !poisson_.matrix.active[layout_.index(cell)])) continue;
+          const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1, body);
+          out.push_back(
+              {body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
+          continue;
+        }
+        // Where an axis closes, its first face is its last.
+        if (body < 0 || layout_.side_of_face(d, face[d]) >= 0 || face[d] == layout_.cells[d]) continue;
+        const Index i = layout_.index(face);
+        const bool beside = poisson_.matrix.active[i] || poisson_.matrix.active[i - s];
+        const Eigen::Vector3d& lifted = bodies.body(body).hydrostatic;
+        if (!beside && lifted[d] == 0) continue;
+        const double around = wet.around(face, d, alone_at<T, D>(problem, face, d, body) ? body : -1);
+        const double open = open_[d][i], coefficient = poisson_.matrix.faces[d][i];
+        double carried = coefficient > 0 ? open * open / coefficient : 0.0;
+        const grid::FaceCut<D> cut = grid::cut_face<D>(solid_nodes_.at(face), solid_nodes_.strides, d);
+        if (open == 0 && cut.open > 0 && has_phi_ && slides) carried = kept_by_outlet(face, i, d, cut.open);
+        const double attached = beside ? around - carried : 0.0;
+        const double weight = dt * mass * (attached * problem.acceleration[d] - (1 - around) * lifted[d]);
+        if (std::abs(attached) < least_attached && weight == 0) continue;
+        const Vector6 row = cut.open < 1 ? Vector6(places.of_closed(body, face, d, cut) / (1 - cut.open))
+                                         : places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
+        out.push_back({body, row, mass * attached, weight});
+      }
+    });
+    for (const auto& terms : found)
+      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight);
+  }
+}
+
+/// The liquid at a closed outlet that does not go along with the wall, of a cell: up to the surface, in the part of the outlet
+/// that only slides.
+template <int D>
+double PressureSolver<D>::kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const {
+  const Index lower = upper - layout_.strides[axis];
+  if (is_liquid(lower) == is_liquid(upper)) return 0.0;
+  const bool below = is_liquid(lower);
+  Coord<D> cell = face;
+  if (below) cell[axis] = cell[axis] > 0 ? cell[axis] - 1 : layout_.cells[axis] - 1;
+  const double liquid = phi_[below ? lower : upper], air = phi_[below ? upper : lower];
+  const double depth = air > liquid ? std::clamp(liquid / (liquid - air), -1.0, 1.0) : 0.0;
+  const Vec<double, D> normal = wall_normal<D>(solid_nodes_, cell);
+  const double square = normal.squaredNorm();
+  return square > 0 ? part * depth * (1 - normal[axis] * normal[axis] / square) : 0.0;
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
+  MovingBodies& bodies = *problem.bodies;
+  grid::MacField<T, D>* walls = problem.solid->velocity();
+  if (!walls) return;
+  const PlaceRows<D> places(grid_, bodies);
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells);
+    const grid::FieldView<T, D> to = walls->component(d).view();
+    grid::for_each_row<D>(extents, [&](Coord<D> face, Index start) {
+      for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1]) {
+        const std::int32_t body = problem.owners[d][start + k];
+        if (body < 0) continue;
+        const Vector6 change = bodies.velocities_after()[body] - bodies.body(body).velocity;
+        const Vector6 row = places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
+        *to.at(face) += static_cast<T>(row.dot(change));
+      }
+    });
+  }
+  walls->fill_ghosts(problem.time);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                      \
+  template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double); \
+  template void PressureSolver<D>::move_walls<T>(const PressureProblem<T, D>&);
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

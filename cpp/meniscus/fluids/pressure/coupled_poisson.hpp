@@ -1,0 +1,45 @@
+/// Pressure of a fluid and velocities of solids as one system for conjugate gradients: the fluid's matrix and the products with
+/// the rows of the solids, preconditioned by the fluid's multigrid cycle and the coarse space of the bodies.
+#pragma once
+
+#include "meniscus/fluids/pressure/body_deflation.hpp"
+#include "meniscus/fluids/pressure/solid_impulses.hpp"
+#include "meniscus/grid/poisson/poisson_solver.hpp"
+
+namespace meniscus::fluids {
+
+template <int D>
+class CoupledPoisson {
+ public:
+  /// Takes the parts of L + B S^-1 scale B^T; `prepare` of `poisson` was called. They are referenced.
+  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale);
+  /// Solves for the `x` of `poisson` with its `b`, as `PoissonSolver::solve` does.
+  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
+  /// v = S^-1 scale B^T x.
+  static void answer(const double* x, const VolumeRows& rows, SolidResponse& solids, double scale, std::vector<double>& f,
+                     std::vector<double>& v);
+  /// Velocities of bodies in the coarse space.
+  Index coarse() const { return deflation_.columns(); }
+  Index bytes() const { return deflation_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size()); }
+
+  // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
+  using Vector = Block<double>;
+  using Correction = Block<double>;
+  void multiply(Vector& p, Vector& q);
+  void precondition(const Vector& r, Correction& z);
+  void project(Vector& v) const { poisson_->project(v); }
+  double inner_product(const Vector& u, const Vector& v) const { return poisson_->inner_product(u, v); }
+  void combine(double a, const Vector& x, double b, Vector& y) const { poisson_->combine(a, x, b, y); }
+
+ private:
+  grid::PoissonSolver<D>* poisson_ = nullptr;
+  const VolumeRows* rows_ = nullptr;
+  SolidResponse* solids_ = nullptr;
+  double scale_ = 1.0;
+  std::vector<double> f_, v_;
+  BodyDeflation<D> deflation_;
+  Eigen::VectorXd y_, y2_;
+  Block<double> r_, p_, q_, z_, s_, w_;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,1 @@
+"""Thick bodies that a fluid moves: a fluid and a world of solids in one step."""

@@ -1,0 +1,56 @@
+"""What a fluid and a world must be for the fluid to move the bodies of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from meniscus.coupling.bodies.body_forms import BodyForm
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.grid.face_arrays import closing_axes
+from meniscus.grid.uniform import Grid
+from meniscus.solids import World
+
+_OFF_PLANE = 1e-6  # cells: bodies of a 2-D grid that are farther from its plane are not in it
+_ROOM = 4  # cells: what an axis that closes leaves between a body and its image, as their level sets reach so far
+_BEYOND = 0.5  # of its length: how much of a body may lie beyond a side of the domain
+
+
+def fitting_forms(fluid: SmokeSolver | LiquidSolver, world: World, known: Sequence[BodyForm]) -> list[BodyForm]:
+    """Return the forms of the bodies of a world in their order, those that are known again. Raises ValueError for what does not fit."""
+    if fluid.grid.comm.size > 1:
+        raise ValueError("a fluid that moves bodies needs a grid that is not cut among ranks")
+    if fluid.options.viscosity:
+        raise ValueError("viscosity has no traction on bodies that a fluid moves: it must be 0")
+    if isinstance(fluid, LiquidSolver) and fluid.options.air == "fluid":
+        raise ValueError('air="fluid" does not go with bodies that the liquid moves: take "open" or "pockets"')
+    if world.bodies or world.others:
+        raise ValueError("a fluid moves rigid bodies only: the world has others")
+    if world.rigid.joints:
+        raise ValueError("a fluid moves rigid bodies without joints: the world has some")
+    of_body = {id(form.body): form for form in known}
+    forms = [of_body.get(id(b)) or BodyForm(b, fluid.grid.dimension, f"body {i}") for i, b in enumerate(world.rigid.bodies)]
+    for i, form in enumerate(forms):
+        if fluid.grid.dimension == 2:
+            _require_in_plane(i, form, fluid.grid)
+        _require_inside(i, form, fluid.grid)
+    return forms
+
+
+def _require_in_plane(number: int, form: BodyForm, grid: Grid) -> None:
+    body = form.body
+    if body.is_dynamic and (body.gravity[2] or abs(body.state_row[2]) > _OFF_PLANE * grid.spacing):
+        raise ValueError(f"body {number} must be in the plane z = 0 of the grid, move and fall in it")
+
+
+def _require_inside(number: int, form: BodyForm, grid: Grid) -> None:
+    lower, upper = form.bounds()
+    for d in range(grid.dimension):
+        length = grid.spacing * grid.shape[d]
+        if d in closing_axes(grid):
+            if upper[d] - lower[d] > length - _ROOM * grid.spacing:
+                raise ValueError(f"body {number} must be shorter than the domain, less four cells, along an axis that closes")
+            continue
+        beyond = max(grid.origin[d] - lower[d], upper[d] - grid.origin[d] - length)
+        if beyond > _BEYOND * (upper[d] - lower[d]):
+            raise ValueError(f"body {number} must be in the domain, but lies {beyond:.3g} m beyond a side of axis {d}")

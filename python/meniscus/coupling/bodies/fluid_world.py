@@ -1,0 +1,332 @@
+"""A fluid and a world of solids that push each other, in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core.solver import Solver, stage
+from meniscus.coupling.bodies.bodies_on_grid import BodySample
+from meniscus.coupling.bodies.bodies_solid import BodiesSolid
+from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
+from meniscus.coupling.bodies.contact_rows import holding_contacts
+from meniscus.coupling.bodies.fitting import fitting_forms
+from meniscus.coupling.bodies.ledger import ledger_of
+from meniscus.coupling.bodies.momentum import MomentumKeeper
+from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
+from meniscus.fluids.fluid_solver import FluidSolver
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.pressure.projection import PushedBodies
+from meniscus.grid.face_arrays import closing_axes
+from meniscus.solids import RigidBody, World
+
+Floats = npt.NDArray[np.float64]
+_GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
+_LIQUID_STAGES = (
+    "to_middle",
+    "move_bodies",
+    "emit",
+    "transport",
+    "spray",
+    "correct_volume",
+    "add_forces",
+    "diffuse",
+    "project",
+    "extend",
+    "to_end",
+)
+
+
+class FluidWorld(Solver[FluidWorldReport]):
+    """A fluid and the rigid bodies of a world: they displace it, and its pressure moves them.
+
+    The pressure and the velocities of the bodies are one solve, in which a body is its fractions of faces, its inertia and what holds
+    it: the weight of what it displaces and the fluid that it drags along follow from it. A step has these stages, public methods:
+
+    1. `to_middle` (liquids): that of the solver: its velocity in the middle of the step;
+    2. `move_bodies`: a step of the world, with gravity and the force of the fluid: contact, and the places at the end of the step;
+    3. `emit`, `transport`, `spray`, `correct_volume`, `add_forces`, `diffuse`: those of the solver, around the bodies;
+    4. `project`: that of the solver, with the bodies where they are now; what touches and is pressed together does not yield;
+    5. `extend`, `to_end` (liquids): those of the solver.
+
+    `step` is transactional: an error or Ctrl-C leaves fluid and world unchanged. Between steps both are at the same time; the state is
+    that of both, and what the fluid gave the bodies last. The solver and the world belong to this from now on: step them by it.
+
+    In liquids with gravity, bodies and surface move with velocities of the middle of the step, and those at its end are exact to second
+    order; in smoke they move with those of its beginning. Smoke has no weight: bodies in it lose that of the air that they displace.
+
+    Args:
+        fluid: a `SmokeSolver` or a `LiquidSolver`, without viscosity; it may have a solid of its own, whose motion is given.
+        world: of rigid bodies without joints, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
+            z = 0, with their masses per metre; gravity is in the plane.
+
+    Attributes:
+        fluid, world: as given.
+        loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
+        rates: (n, 6) acceleration of each body in the last solve, m/s^2 and rad/s^2; state.
+        attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
+        report: of the last step; `report.forces[body]` is what the fluid gave a body.
+
+    Raises:
+        TypeError, ValueError: wrong types; what this does not go with.
+
+    Source: Batty, Bertails and Bridson 2007, section 4; Guendelman et al. 2005, section 5.1; Selle 2008, section 4.4.2.
+    """
+
+    report_type = FluidWorldReport
+    stages: tuple[str, ...] = _GAS_STAGES
+
+    def __init__(self, fluid: SmokeSolver | LiquidSolver, world: World) -> None:
+        self.fluid: Any = self.declare("fluid", _checks.one_of_type("fluid", fluid, (SmokeSolver, LiquidSolver)))
+        self.world = self.declare("world", _checks.one_of_type("world", world, World))
+        self._forms: list[BodyForm] = []
+        self._require_fitting()
+        n = len(self._forms)
+        self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
+        if isinstance(fluid, LiquidSolver):
+            self.stages = _LIQUID_STAGES
+        own = fluid.sampled_solid
+        own = own.obstacle if isinstance(own, BodiesSolid) else own
+        self._solid = BodiesSolid(own, fluid.velocity, fluid.options.slip, lambda: self._forms)
+        fluid.sampled_solid = self._solid
+        self._before, self._carried = np.zeros((n, 3)), np.zeros((n, 6))
+        keeps = isinstance(fluid, SmokeSolver) and bool(closing_axes(fluid.grid))
+        self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
+        self.rates = self.declare("rates", np.zeros((n, 6)), resizable=True)
+        self.attached = self.declare("attached", np.zeros((n, 6, 6)), resizable=True)
+        if isinstance(fluid, LiquidSolver) and (fluid.levelset.array < 0).any():
+            fluid.set_surface()
+
+    @property
+    def time(self) -> float:
+        """Seconds."""
+        return float(self.fluid.time)
+
+    @property
+    def bodies(self) -> list[RigidBody]:
+        """The bodies of the world."""
+        return self.world.rigid.bodies
+
+    def max_dt(self) -> float:
+        """Return the step (s) that the fluid advises; bodies count with their speed."""
+        self._require_fitting()
+        return float(self.fluid.max_dt())
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls."""
+        self._require_fitting()
+        super().begin(dt)
+        if len(self.loads) != len(self._forms):
+            n = len(self._forms)
+            self.loads, self.rates, self.attached = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6, 6))
+        self.fluid.begin(dt)
+        self._solid.begin(self.fluid.time)
+
+    def _complete(self, report: FluidWorldReport) -> None:
+        report.fluid = self.fluid.end()
+        for i, body in enumerate(self.bodies):
+            if not np.isfinite(body.state_row).all():
+                raise ValueError(f"the state of body {i} must be finite after a step")
+        self._solid.end()
+
+    # --- stages ----------------------------------------------------------------------------------------------------------------------
+
+    @stage()
+    def to_middle(self, dt: float) -> None:
+        """Take the velocity of the liquid to the middle of the step; what is not known of its acceleration, nor is that of bodies."""
+        fluid = self.fluid
+        half = fluid.half_step
+        if half is None or half.is_known(fluid.gravity, fluid.control_stage.count(fluid.time), dt):
+            fluid.to_middle(dt)
+            return
+        # Velocities of this solve are accelerations, and bodies begin without.
+        rest = np.zeros((len(self._forms), 6))
+        core = self._core(1.0, rest, rest, held=None)
+        _with_bodies(self.fluid, core, self._solid.before, lambda: fluid.to_middle(dt))
+        if fluid.gravity.any():
+            self.loads[...], self.rates[...] = core.impulses, core.velocities
+
+    @stage()
+    def move_bodies(self, dt: float) -> None:
+        """Let the world take its step: contact, and the way of the bodies, with the velocities that the pressure has given them.
+
+        Where these belong to the end of the last step, gravity and the force of the fluid take them to the middle of this one.
+        """
+        rigid = self.world.rigid
+        forces = rigid.forces.copy()
+        places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
+        self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
+        # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
+        self._carried = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        if _staggered(self.fluid):
+            self._carried += 0.5 * dt * self.rates
+        try:
+            for i, body in enumerate(self.bodies):
+                if not body.is_dynamic:
+                    continue
+                weight = body.mass * body.gravity
+                # The pressure has it already.
+                rigid.forces[places[id(body)]] -= weight
+                if _staggered(self.fluid):
+                    body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
+                    body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
+            self.running_report.world = self.world.step(dt)
+        finally:
+            rigid.forces[...] = forces
+        if self.fluid.grid.dimension == 2:
+            for body in self.bodies:
+                keep_in_plane(body)
+        self._solid.moved(self.fluid.time + dt, dt)
+
+    @stage()
+    def emit(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.emit(dt)
+
+    @stage()
+    def transport(self, dt: float) -> None:
+        """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
+        keeper = self._momentum if _nothing_held(self) else None
+        if keeper is not None:
+            keeper.before_transport(self._solid.before)
+        self.fluid.transport(dt)
+        if keeper is not None:
+            keeper.after_transport(self._solid.now)
+
+    @stage()
+    def spray(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.spray(dt)
+
+    @stage()
+    def correct_volume(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.correct_volume(dt)
+
+    @stage()
+    def add_forces(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.add_forces(dt)
+
+    @stage()
+    def diffuse(self, dt: float) -> None:
+        """Call that of the solver, which has no viscosity."""
+        self.fluid.diffuse(dt)
+
+    @stage()
+    def project(self, dt: float) -> None:
+        """Find the pressure, and the velocities of the bodies with it."""
+        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
+        core = self._core(dt, motions, self._carried, held)
+        _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
+        after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
+        work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
+        part = 0.5 if _staggered(self.fluid) else 1.0
+        self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
+        for i, body in enumerate(self.bodies):
+            if not body.is_dynamic:
+                continue
+            kick = part * momentum_of(body, after[i] - motions[i])
+            body.momentum[...] += kick[:3]
+            body.angular_momentum[...] += kick[3:]
+        attached = np.asarray(core.attached)
+        if self._momentum is not None and _nothing_held(self):
+            known = self.attached if self.attached.any() else attached
+            grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
+            mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
+            self._momentum.settle(self._solid.now, self.bodies, grown, mass)
+        self.attached[...] = attached
+        told = self.running_report
+        told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
+
+    @stage()
+    def extend(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.extend(dt)
+
+    @stage()
+    def to_end(self, dt: float) -> None:
+        """Call that of the solver."""
+        self.fluid.to_end(dt)
+
+    # --- parts -----------------------------------------------------------------------------------------------------------------------
+
+    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None) -> Any:
+        """Return the bodies as the pressure of a solve over dt seconds sees them."""
+        bodies = self.bodies
+        n = len(bodies)
+        impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
+        for i, body in enumerate(bodies):
+            if body.is_dynamic:
+                impulses[i, :3] = dt * body.mass * body.gravity
+                if isinstance(self.fluid, SmokeSolver):
+                    hydrostatic[i] = body.gravity
+        faces = [form.planes() for form in self._forms]
+        pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
+        free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
+        return _fluids.MovingBodies(
+            np.array([b.state_row[:3] for b in bodies]).reshape(n, 3),
+            np.array([b.mass if b.is_dynamic else 0.0 for b in bodies]),
+            np.array([inertia_of(b) for b in bodies]).reshape(n, 3, 3),
+            np.ascontiguousarray(motions),
+            np.ascontiguousarray(carried),
+            impulses,
+            hydrostatic,
+            np.concatenate([np.zeros((0, 4)), *faces]),
+            np.repeat(np.arange(n, dtype=np.int32), [len(f) for f in faces]),
+            pairs,
+            rows,
+            free,
+        )
+
+    def _require_fitting(self) -> None:
+        """Raise ValueError for what does not go together; see that all bodies have forms."""
+        self._forms = fitting_forms(self.fluid, self.world, self._forms)
+
+    # --- what is ---------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> FluidWorldLedger:
+        """Momentum and energy of fluid and bodies now."""
+        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self.bodies, self.attached)
+
+    def __repr__(self) -> str:
+        """One line: fluid, world."""
+        return f"<FluidWorld: {self.fluid!r}, {self.world!r}>"
+
+    def _members(self) -> tuple[FluidSolver[Any]]:
+        return (self.fluid,)
+
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self._solid.end()
+
+    def _state_replaced(self) -> None:
+        self._solid.forget()
+
+
+def _staggered(fluid: SmokeSolver | LiquidSolver) -> bool:
+    """Return whether velocities are those of the middle of steps."""
+    return isinstance(fluid, LiquidSolver) and fluid.half_step is not None and bool(fluid.gravity.any())
+
+
+def _nothing_held(both: FluidWorld) -> bool:
+    """Return whether nothing but fluid and bodies that move takes momentum."""
+    return all(body.is_dynamic for body in both.bodies) and both._solid.solid is None
+
+
+def _with_bodies(fluid: SmokeSolver | LiquidSolver, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
+    """Call what projects the velocity, with bodies that the pressure moves."""
+    fluid.projection_stage.bodies = PushedBodies(core, sample.owners, sample.films) if core.count else None
+    try:
+        call()
+    finally:
+        fluid.projection_stage.bodies = None

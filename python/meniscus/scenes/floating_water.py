@@ -1,0 +1,77 @@
+"""Base of the scenes of rigid bodies that water moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus.coupling.bodies.fluid_world import FluidWorld
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.grid import Grid
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import TriangleMesh
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.water import Water
+from meniscus.solids import RigidBody, World
+from meniscus.surface import HalfSpace
+
+_LIQUID_STAGES = ("seed", "to_middle", "move_bodies", *LiquidSolver.stages[1:])
+
+
+@dataclass(kw_only=True)
+class FloatingWater(Water):
+    """A scene that steps one `FluidWorld` of water, its attribute `both`, which `float_bodies` makes."""
+
+    on_ranks: ClassVar[bool] = False
+    stages: ClassVar[tuple[str, ...]] = _LIQUID_STAGES
+    stepped: ClassVar[str] = "both"
+
+    friction: float = parameter(0.3, "of bodies and walls")
+
+    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody]) -> None:
+        """Create a tank of water up to a level (m) along the last axis, its walls, and the bodies in it."""
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32))
+        self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
+        upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
+        for axis in range(3):
+            normal = np.eye(3)[axis]
+            self.world.add_obstacle(HalfSpace(tuple(grid.origin), tuple(normal.tolist())), friction=self.friction)
+            if axis < 2:
+                self.world.add_obstacle(HalfSpace(tuple(upper.tolist()), tuple((-normal).tolist())), friction=self.friction)
+        for body in bodies:
+            self.world.add(body, friction=self.friction)
+        self.solver.fill(HalfSpace((0.0, 0.0, level), (0.0, 0.0, 1.0)))
+        self.both = FluidWorld(self.solver, self.world)
+        for name in ("loads", "rates", "attached"):
+            setattr(self, name, self.declare(name, getattr(self.both, name)))
+
+    def report(self, time: float) -> dict[str, float]:
+        """As for all water; with the fastest body, m/s, and what holds bodies, rows of contact."""
+        bodies, last = self.both.bodies, self.both.report
+        return {
+            **super().report(time),
+            "fastest body": max((float(np.linalg.norm(b.velocity)) for b in bodies), default=0.0),
+            "lowest body": min((float(b.center[2]) for b in bodies), default=0.0),
+            "held": 0.0 if last is None else float(last.held),
+        }
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """As for all water, and the bodies as one mesh."""
+        meshes = [(b.positions(), _surface(b)) for b in self.both.bodies]
+        counts = np.cumsum([0, *(len(x) for x, _ in meshes)])
+        triangles = np.concatenate([t + first for (_, t), first in zip(meshes, counts, strict=False)])
+        return {**super().frame_data(), "bodies": FrameMesh(np.concatenate([x for x, _ in meshes]), triangles.astype(np.int32), {})}
+
+    def _shown(self, frame: FrameData) -> dict[str, Any]:
+        """Return the arguments of both renderers."""
+        bodies = frame.meshes["bodies"]
+        mesh = TriangleMesh(np.ascontiguousarray(bodies.vertices, np.float64), np.ascontiguousarray(bodies.elements, np.int32))
+        return {**super()._shown(frame), "solids": [mesh]}
+
+
+def _surface(body: RigidBody) -> Any:
+    mesh: Any = body.mesh
+    return mesh.triangles if isinstance(mesh, TriangleMesh) else mesh.boundary.triangles

@@ -1,0 +1,61 @@
+"""Scenes of bodies that float: runs that resume to the same bits, what floats and what sinks, and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from meniscus import scenes
+from meniscus.mesh import write
+from meniscus.scenes.library.floating.sinking import Sinking
+from meniscus.scenes.shapes import star
+
+SMALL: dict[str, dict[str, Any]] = {
+    "floating-crates": {"resolution": 12, "bodies": 3, "size": 0.3, "end": 0.1},
+    "sinking": {"resolution": 16, "bodies": 2, "end": 0.15},
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    kind = scenes.SCENES[name]
+    whole = kind(frames=3, **SMALL[name])
+    scenes.run(whole)
+    for frame in scenes.frames(kind(frames=3, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
+        if frame.number == 2:
+            break
+    resumed = kind(frames=3, **SMALL[name])
+    last = scenes.run(resumed, tmp_path, pictures=False, resume=True)
+    np.testing.assert_array_equal(resumed.solver.levelset.array, whole.solver.levelset.array)
+    for one, other in zip(resumed.both.bodies, whole.both.bodies, strict=True):
+        np.testing.assert_array_equal(one.state_row, other.state_row)
+    assert last.diagnostics["fastest body"] > 0.1
+
+
+def test_light_balls_float_and_heavy_ones_sink() -> None:
+    scene = Sinking(resolution=20, bodies=2, lightest=300.0, heaviest=4000.0, end=0.8, frames=1)
+    scenes.run(scene)
+    light, heavy = scene.both.bodies
+    assert light.center[2] > 0.33
+    assert heavy.center[2] == pytest.approx(0.08, abs=0.02)
+
+
+def test_any_closed_mesh_floats(tmp_path: Path) -> None:
+    file = tmp_path / "star.obj"
+    write(file, star(5, 0.2, 0.48, 0.3))
+    scene = scenes.SCENES["floating-crates"](resolution=12, bodies=1, size=0.4, mesh=str(file), end=0.05, frames=1)
+    scenes.run(scene)
+    assert len(scene.both.bodies[0].mesh.vertices) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    scenes.run(scenes.SCENES[name](frames=1, **SMALL[name]), tmp_path)
+    pictures = [p.read_bytes() for p in tmp_path.glob("frame-*.png")]
+    assert len(pictures) == len(set(pictures)) == 2
