@@ -4,6 +4,7 @@
 
 #include "meniscus/fluids/pressure/projection.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace meniscus::bindings {
@@ -40,9 +41,8 @@ fluids::PressureProblem<T, D> make_pressure_problem(
   for (int d = 0; bodies && d < D; ++d) {
     const Index n = product<D>(grid::Stagger<D>::face(d).extents(grid.local_shape()));
     p.owners[d] = data_of<std::int32_t>((*owners)[d], "owners", n);
-    for (Index i = 0; i < n; ++i)
-      require(p.owners[d][i] >= -1 - bodies->count() && p.owners[d][i] < bodies->count(),
-              "owners must be numbers of bodies, or -1");
+    const auto known = [&](std::int32_t owner) { return owner >= -1 - bodies->count() && owner < bodies->count(); };
+    require(std::all_of(p.owners[d], p.owners[d] + n, known), "owners must be numbers of bodies, or -1");
   }
   return p;
 }

@@ -4,7 +4,7 @@
 namespace meniscus::bindings {
 namespace {
 
-using solids::ContactSolver;
+using solids::RigidSolver;
 using solids::FrictionLaw;
 using solids::JointKind;
 using solids::RigidForm;
@@ -29,10 +29,10 @@ void bind_enums(py::module_& m) {
       .value("cone", FrictionLaw::cone)
       .value("printed", FrictionLaw::printed)
       .finalize();
-  py::native_enum<ContactSolver>(m, "ContactSolver", "enum.Enum")
-      .value("auto", ContactSolver::automatic)
-      .value("sweeps", ContactSolver::sweeps)
-      .value("exact", ContactSolver::exact)
+  py::native_enum<RigidSolver>(m, "RigidSolver", "enum.Enum")
+      .value("auto", RigidSolver::automatic)
+      .value("sweeps", RigidSolver::sweeps)
+      .value("exact", RigidSolver::exact)
       .finalize();
   py::native_enum<JointKind>(m, "JointKind", "enum.Enum")
       .value("ball", JointKind::ball)
@@ -184,7 +184,7 @@ void bind_setup(py::class_<RigidSystem>& c) {
       .def("set_apart", [](RigidSystem& self, std::vector<std::array<std::int32_t, 2>> pairs) { self.apart = std::move(pairs); })
       .def("set_options",
            [](RigidSystem& self, int iterations, double tolerance, double restitution_speed, double push, double slop,
-              FrictionLaw law, double holding_impulse, double warm, ContactSolver solver, double sleep_after, double mesh_reach) {
+              FrictionLaw law, double holding_impulse, double warm, RigidSolver solver, double sleep_after, double mesh_reach) {
              self.options = {.iterations = iterations,
                              .tolerance = tolerance,
                              .restitution_speed = restitution_speed,

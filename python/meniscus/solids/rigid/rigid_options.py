@@ -25,7 +25,7 @@ JointKind = Literal["ball", "hinge", "slider", "fixed"]
 JOINT_KIND = CoreOption(JointKind, _solids.JointKind)
 RigidSolver = Literal["auto", "sweeps", "exact"]
 """How impulses are found."""
-RIGID_SOLVER = CoreOption(RigidSolver, _solids.ContactSolver)
+RIGID_SOLVER = CoreOption(RigidSolver, _solids.RigidSolver)
 RigidFormKind = Literal["auto", "convex", "hull", "mesh"]
 """What contact sees of a body."""
 

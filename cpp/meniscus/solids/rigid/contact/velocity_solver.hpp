@@ -17,7 +17,7 @@ enum class FrictionLaw : std::int8_t {
   printed,
 };
 
-enum class ContactSolver : std::int8_t {
+enum class RigidSolver : std::int8_t {
   automatic,  ///< sweeps, and directly what of an island they leave
   sweeps,
   exact,  ///< normal impulses by the exact linear complementarity problem, between sweeps of friction
@@ -38,8 +38,8 @@ struct ContactOptions {
   double holding_impulse = 0;
   /// Part of the impulses of the step before that a solve begins with.
   double warm = 1;
-  ContactSolver solver = ContactSolver::automatic;
-  bool exact() const { return solver == ContactSolver::exact; }
+  RigidSolver solver = RigidSolver::automatic;
+  bool exact() const { return solver == RigidSolver::exact; }
 };
 
 /// A point as the sweeps see it.

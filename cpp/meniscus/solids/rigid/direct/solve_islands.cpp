@@ -133,7 +133,7 @@ Index RigidSystem::solve_islands(IslandImpulses which, double enough) {
 }
 
 void RigidSystem::solve_islands(const RigidArrays& a) {
-  if (options.solver != ContactSolver::automatic || options.law == FrictionLaw::printed) return;
+  if (options.solver != RigidSolver::automatic || options.law == FrictionLaw::printed) return;
   double pull = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) pull = std::max(pull, parts[i].inertia.inverse_mass * a.forces[i].norm());
   const double speed = std::max(options.slop / substep_, least_slop * substep_ * pull);
