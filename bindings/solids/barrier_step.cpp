@@ -115,8 +115,9 @@ void watch(BarrierSystemStep& s, py::object function) {
   };
 }
 
-std::shared_ptr<solids::CoordinateForce> coordinate_force(const py::array& nodes, const py::array& masses, const py::array& response,
-                                                          const py::array& places, double over, double stiffness) {
+std::shared_ptr<solids::CoordinateForce> coordinate_force(const py::array& nodes, const py::array& masses,
+                                                          const py::array& response, const py::array& places, double over,
+                                                          double stiffness) {
   using Rows = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
   const auto* const r = data_of<double>(response, "response");
   require(response.ndim() == 3 && response.shape(1) == 3, "response must have shape (n, 3, d)");
@@ -125,8 +126,8 @@ std::shared_ptr<solids::CoordinateForce> coordinate_force(const py::array& nodes
   const auto m = values_of<double>(masses, "masses");
   const auto x = positions_of(places, "places");
   return std::make_shared<solids::CoordinateForce>(
-    std::vector<std::int32_t>(n.begin(), n.end()), std::vector<double>(m.begin(), m.end()),
-    Rows(r, 3 * response.shape(0), response.shape(2)), std::vector<mesh::Point>(x.begin(), x.end()), over, stiffness);
+      std::vector<std::int32_t>(n.begin(), n.end()), std::vector<double>(m.begin(), m.end()),
+      Rows(r, 3 * response.shape(0), response.shape(2)), std::vector<mesh::Point>(x.begin(), x.end()), over, stiffness);
 }
 
 void bind_barrier_options(py::module_& m) {
@@ -158,8 +159,8 @@ void bind_barrier_step(py::module_& m) {
   using Step = BarrierSystemStep;
   bind_barrier_options(m);
   py::class_<solids::CoordinateForce, solids::Force, std::shared_ptr<solids::CoordinateForce>>(m, "CoordinateForce")
-      .def(py::init(&coordinate_force), py::arg("nodes"), py::arg("masses"), py::arg("response"), py::arg("places"), py::arg("over"),
-           py::arg("stiffness"));
+      .def(py::init(&coordinate_force), py::arg("nodes"), py::arg("masses"), py::arg("response"), py::arg("places"),
+           py::arg("over"), py::arg("stiffness"));
   py::class_<Step>(m, "BarrierStep")
       .def(py::init<BarrierBodies, py::list, double, Workspace&, const solids::ContactSurfaces&, const py::list&, py::array,
                     py::array, double, bool, const solids::BarrierStepOptions&>(),

@@ -4,10 +4,10 @@
 namespace meniscus::bindings {
 namespace {
 
-using solids::RigidSolver;
 using solids::FrictionLaw;
 using solids::JointKind;
 using solids::RigidForm;
+using solids::RigidSolver;
 using solids::RigidSystem;
 using solids::Vector3;
 

@@ -34,8 +34,8 @@ CoordinateForce::CoordinateForce(std::vector<std::int32_t> nodes, std::vector<do
   const Eigen::MatrixXd gram = response.transpose() * moments_;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
   const double least = no_motion * solver.eigenvalues().maxCoeff(), h2 = over * over;
-  const Eigen::VectorXd inside = solver.eigenvalues().unaryExpr(
-    [&](double g) { return g > least ? (1 / (g * g) - stiffness / g) / h2 : 0.0; });
+  const Eigen::VectorXd inside =
+      solver.eigenvalues().unaryExpr([&](double g) { return g > least ? (1 / (g * g) - stiffness / g) / h2 : 0.0; });
   between_ = solver.eigenvectors() * inside.asDiagonal() * solver.eigenvectors().transpose();
   free_ = (stiffness - 1) / h2;
 }
@@ -85,8 +85,8 @@ void CoordinateForce::add_stiffness_bounds(std::span<const mesh::Point>, std::sp
 }
 
 std::size_t CoordinateForce::nbytes() const {
-  return nodes_.capacity() * sizeof(std::int32_t) + masses_.capacity() * sizeof(double) + places_.capacity() * sizeof(mesh::Point) +
-         static_cast<std::size_t>(moments_.size() + between_.size()) * sizeof(double);
+  return nodes_.capacity() * sizeof(std::int32_t) + masses_.capacity() * sizeof(double) +
+         places_.capacity() * sizeof(mesh::Point) + static_cast<std::size_t>(moments_.size() + between_.size()) * sizeof(double);
 }
 
 }  // namespace meniscus::solids

@@ -20,9 +20,9 @@ namespace meniscus::solids {
 
 class CoordinateForce final : public Force {
  public:
-  /// `nodes`: of the body, each once; `masses`: theirs, kg; `response`: R, of size 3 nodes x coordinates, kg^-1/2; `places`: where
-  /// they are without contact, m; `over`: h, s; `stiffness`: s. Throws InvalidArgument where sizes differ or numbers are not
-  /// positive.
+  /// `nodes`: of the body, each once; `masses`: theirs, kg; `response`: R, of size 3 nodes x coordinates, kg^-1/2; `places`:
+  /// where they are without contact, m; `over`: h, s; `stiffness`: s. Throws InvalidArgument where sizes differ or numbers are
+  /// not positive.
   CoordinateForce(std::vector<std::int32_t> nodes, std::vector<double> masses, const Eigen::MatrixXd& response,
                   std::vector<mesh::Point> places, double over, double stiffness);
 

@@ -1,6 +1,6 @@
 // Tests of nodes that move with few coordinates: energies of ways that the coordinates make and of others, derivatives, sums.
-#include "meniscus/core/error.hpp"
 #include "meniscus/solids/contact/coordinate_force.hpp"
+#include "meniscus/core/error.hpp"
 
 #include <doctest/doctest.h>
 
@@ -40,7 +40,8 @@ struct Body {
   }
   std::vector<mesh::Point> at(const Eigen::VectorXd& way) const {
     std::vector<mesh::Point> x(2 * count, mesh::Point(9, 9, 9));
-    for (Index k = 0; k < count; ++k) x[static_cast<std::size_t>(2 * k)] = places[static_cast<std::size_t>(k)] + way.segment<3>(3 * k);
+    for (Index k = 0; k < count; ++k)
+      x[static_cast<std::size_t>(2 * k)] = places[static_cast<std::size_t>(k)] + way.segment<3>(3 * k);
     return x;
   }
   double inertia(const Eigen::VectorXd& way) const { return 0.5 * mass / count * way.squaredNorm() / (over * over); }
@@ -64,7 +65,8 @@ TEST_CASE("with the inertia of the nodes, ways of coordinates have the inertia o
   const CoordinateForce force = body.force();
   for (unsigned seed = 0; seed < 4; ++seed) {
     const Eigen::VectorXd z = any(6, seed), way = body.response * z;
-    CHECK(force.energy(body.at(way)) + body.inertia(way) == doctest::Approx(0.5 * z.squaredNorm() / (over * over)).epsilon(1e-10));
+    CHECK(force.energy(body.at(way)) + body.inertia(way) ==
+          doctest::Approx(0.5 * z.squaredNorm() / (over * over)).epsilon(1e-10));
   }
 }
 
@@ -116,5 +118,6 @@ TEST_CASE("wrong sizes and numbers are refused") {
   CHECK_THROWS_AS(CoordinateForce(nodes, masses, Eigen::MatrixXd::Zero(3, 6), body.places, over, stiffness), InvalidArgument);
   CHECK_THROWS_AS(CoordinateForce(nodes, masses, body.response, body.places, 0, stiffness), InvalidArgument);
   CHECK_THROWS_AS(CoordinateForce(nodes, masses, body.response, body.places, over, 1), InvalidArgument);
-  CHECK_THROWS_AS(CoordinateForce(nodes, std::vector<double>(count, 0.0), body.response, body.places, over, stiffness), InvalidArgument);
+  CHECK_THROWS_AS(CoordinateForce(nodes, std::vector<double>(count, 0.0), body.response, body.places, over, stiffness),
+                  InvalidArgument);
 }
