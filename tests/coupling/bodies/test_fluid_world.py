@@ -208,3 +208,24 @@ def off_plane() -> FluidWorld:
 def test_what_does_not_go_together_is_refused_in_one_sentence(make: Callable[[], FluidWorld], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def test_bodies_come_and_go_and_water_may_be_without_any() -> None:
+    both = pool([], (24, 24), H, 0.5, floor=True)
+    both.step(0.01)
+    assert both.time == both.world.time == both.fluid.time == pytest.approx(0.01)
+    crate = both.world.add(beam((0.2, 0.2), 300.0, (0.5, 0.9)))
+    both.step(0.01)
+    assert crate.velocity[1] == pytest.approx(-G * 0.01, rel=1e-9)
+    both.world.remove(crate)
+    both.step(0.01)
+    assert both.time == both.world.time == pytest.approx(0.03)
+    assert both.report.fluid.max_speed < 1e-8
+
+
+def test_what_seals_water_off_warns_once() -> None:
+    """A lid from wall to wall, whose water cannot get out."""
+    both = pool([beam((0.99, 0.2), 3000.0, (0.5, 0.65))], (24, 24), H, 0.5, floor=True)
+    with pytest.warns(RuntimeWarning, match="seal off fluid") as told:
+        both.advance(0.3)
+    assert len([w for w in told if "seal" in str(w.message)]) == 1

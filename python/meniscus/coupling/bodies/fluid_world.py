@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,8 @@ from meniscus.grid.face_arrays import closing_axes
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
+# Of the volume of a cell: what bodies may press out of sealed fluid in a step before they are warned of.
+_SEALED = 0.1
 _GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
 _LIQUID_STAGES = (
     "to_middle",
@@ -76,6 +79,9 @@ class FluidWorld(Solver[FluidWorldReport]):
     Raises:
         TypeError, ValueError: wrong types; what this does not go with.
 
+    Warns:
+        RuntimeWarning: in the first step in which bodies press on fluid that has no outlet, as below a lid: its volume is not kept.
+
     Source: Batty, Bertails and Bridson 2007, section 4; Guendelman et al. 2005, section 5.1; Selle 2008, section 4.4.2.
     """
 
@@ -97,6 +103,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         fluid.sampled_solid = self._solid
         self._before, self._carried = np.zeros((n, 3)), np.zeros((n, 6))
         keeps = isinstance(fluid, SmokeSolver) and bool(closing_axes(fluid.grid))
+        self._warned = False
         self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
         self.rates = self.declare("rates", np.zeros((n, 6)), resizable=True)
         self.attached = self.declare("attached", np.zeros((n, 6, 6)), resizable=True)
@@ -176,7 +183,10 @@ class FluidWorld(Solver[FluidWorldReport]):
                 if _staggered(self.fluid):
                     body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
                     body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
-            self.running_report.world = self.world.step(dt)
+            if self.bodies:
+                self.running_report.world = self.world.step(dt)
+            else:
+                self.world.setup.time = self.world.time + dt
         finally:
             rigid.forces[...] = forces
         if self.fluid.grid.dimension == 2:
@@ -227,6 +237,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
         core = self._core(dt, motions, self._carried, held)
         _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
+        self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         part = 0.5 if _staggered(self.fluid) else 1.0
@@ -316,6 +327,21 @@ class FluidWorld(Solver[FluidWorldReport]):
 def _staggered(fluid: SmokeSolver | LiquidSolver) -> bool:
     """Return whether velocities are those of the middle of steps."""
     return isinstance(fluid, LiquidSolver) and fluid.half_step is not None and bool(fluid.gravity.any())
+
+
+def _seals_fluid_off(fluid: SmokeSolver | LiquidSolver, dt: float) -> bool:
+    """Warn where bodies press on fluid without an outlet, which cannot keep its volume; return whether they do."""
+    grid = fluid.grid
+    pressed = sum(abs(r.flux) for r in fluid.running_report.projection.regions if r.closed and np.isfinite(r.flux))
+    if not pressed * dt > _SEALED * grid.spacing**grid.dimension:
+        return False
+    warnings.warn(
+        f"bodies seal off fluid without an outlet at {fluid.time:.4g} s, and press {pressed:.2g} m^{grid.dimension}/s out of it: its "
+        "volume is not kept; leave gaps of half a cell or more, or take a finer grid",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return True
 
 
 def _nothing_held(both: FluidWorld) -> bool:

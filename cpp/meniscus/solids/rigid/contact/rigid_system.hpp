@@ -163,6 +163,8 @@ class RigidSystem {
   /// What the last sweep has changed at points, by groups; returns the most, m/s.
   double find_lacks(IslandImpulses which);
   void mark_islands(double enough);
+  /// Of the points of groups, m.
+  double deepest_overlap(std::span<const std::int32_t> groups);
   bool solve_island(IslandSolve& own, std::span<const std::int32_t> groups, IslandImpulses which, double enough, Index most);
   Index island_bytes() const;
   void push(Index sweeps, double h);

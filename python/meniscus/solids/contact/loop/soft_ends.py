@@ -264,8 +264,8 @@ class SoftEnds:
 
 def _coordinates(response: Floats, velocities: Floats) -> Floats:
     """Return the generalised velocities (d,) closest to velocities (n, 3) of nodes, m/s, for their response (n, 3, d) to impulses."""
-    result: Floats = np.linalg.lstsq(response.reshape(-1, response.shape[2]), velocities.ravel(), rcond=1e-12)[0]
-    return result
+    found = np.linalg.lstsq(response.reshape(-1, response.shape[2]), velocities.ravel(), rcond=1e-12)[0]
+    return np.asarray(found, np.float64)
 
 
 def _activation(surface: ContactSurface) -> Floats:
