@@ -1,4 +1,4 @@
-"""What a fluid and a world must be for the fluid to move the bodies of the world."""
+"""Requirements on a fluid and a world whose bodies it moves."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +30,8 @@ from meniscus.solids import RigidBody, World
 Floats = npt.NDArray[np.float64]
 # Of the volume of a cell: what bodies may press out of sealed fluid in a step before they are warned of.
 _SEALED = 0.1
-_GAS_STAGES = ("move_bodies", "emit", "transport", "add_forces", "diffuse", "project")
-_LIQUID_STAGES = (
-    "to_middle",
-    "move_bodies",
-    "emit",
-    "transport",
-    "spray",
-    "correct_volume",
-    "add_forces",
-    "diffuse",
-    "project",
-    "extend",
-    "to_end",
-)
+_GAS_STAGES = ("move_bodies", *SmokeSolver.stages)
+_LIQUID_STAGES = (LiquidSolver.stages[0], "move_bodies", *LiquidSolver.stages[1:])
 
 
 class FluidWorld(Solver[FluidWorldReport]):
@@ -202,7 +190,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def transport(self, dt: float) -> None:
         """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
-        keeper = self._momentum if _nothing_held(self) else None
+        keeper = self._momentum if _nothing_held(self.bodies, self._solid) else None
         if keeper is not None:
             keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
@@ -249,7 +237,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             body.momentum[...] += kick[:3]
             body.angular_momentum[...] += kick[3:]
         attached = np.asarray(core.attached)
-        if self._momentum is not None and _nothing_held(self):
+        if self._momentum is not None and _nothing_held(self.bodies, self._solid):
             known = self.attached if self.attached.any() else attached
             grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
@@ -344,9 +332,9 @@ def _seals_fluid_off(fluid: SmokeSolver | LiquidSolver, dt: float) -> bool:
     return True
 
 
-def _nothing_held(both: FluidWorld) -> bool:
+def _nothing_held(bodies: Sequence[RigidBody], solid: BodiesSolid) -> bool:
     """Return whether nothing but fluid and bodies that move takes momentum."""
-    return all(body.is_dynamic for body in both.bodies) and both._solid.solid is None
+    return all(body.is_dynamic for body in bodies) and solid.solid is None
 
 
 def _with_bodies(fluid: SmokeSolver | LiquidSolver, core: Any, sample: BodySample, call: Callable[[], None]) -> None:

@@ -120,29 +120,30 @@ class SoftEnds:
             stopped = np.union1d(stopped, deeper).astype(np.int32)
         else:
             return None
-        shared = shared_masses_of(surface)
-        masses = shared.copy()
-        masses[surface.contact_nodes.inverse_masses == 0] = 0.0
-        masses[stopped] = 0.0
-        change = np.zeros_like(here)
-        for nodes, response in surface.moving_as_one():
-            masses[nodes] = 0.0
-            change[nodes] = response @ np.einsum("nid,ni->d", response, length * barrier[nodes])
+        masses, change, moving = self._yielding_masses(stopped), np.zeros_like(here), surface.moving_as_one()
         alone = masses > 0
+        for nodes, response in moving:
+            alone[nodes] = False
+            change[nodes] = response @ np.einsum("nid,ni->d", response, length * barrier[nodes])
         change[alone] = (x[alone] - here[alone]) / length
         if alone.any():
             # What Newton's method has left of the momentum equation, as one velocity of the nodes that move alone; where that is much, it
             # has found no minimum.
-            left = length * residual[alone[: len(residual)]].sum(axis=0) / float(masses.sum())
+            left = length * residual[alone[: len(residual)]].sum(axis=0) / float(masses[alone].sum())
             if np.abs(left).max() > _LEFT * np.abs(change).max():
                 return None
             change[alone] -= left
-        part = self._inelastic_part(masses, here, there, change)
+        part = self._inelastic_part(np.where(alone, masses, 0.0), here, there, change)
         velocities, one = surface.velocities_of(self.bodies), np.zeros(len(change), np.int32)
-        for nodes, _ in surface.moving_as_one():
-            masses[nodes] = shared[nodes]
         parts, missing = without_speed(velocities, part * change, masses, one, alone, np.full(len(change), self._may_not_gain(here)))
         return LoopEnd(there, part * parts[:, None] * change + missing)
+
+    def _yielding_masses(self, stopped: Ints) -> Floats:
+        """Return the masses (n,) of all nodes, kg, 0 for those that contact does not move and those that are `stopped`."""
+        masses = shared_masses_of(self.surface)
+        masses[self.surface.contact_nodes.inverse_masses == 0] = 0.0
+        masses[stopped] = 0.0
+        return masses
 
     def _may_not_gain(self, here: Floats) -> bool:
         """Return whether nothing goes a given path, which may give energy and speed."""
@@ -175,11 +176,8 @@ class SoftEnds:
         """
         surface, length, start = self.surface, self.loop.loop_time, self.loop.x_free
         cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
-        own, w = surface.body_nodes, surface.inverse_masses.copy()
-        for rows, mass in surface.masses_of_coupled():
-            w[rows] = np.where(w[rows] > 0, (rows.stop - rows.start) / mass, 0.0)
-        w[stopped] = 0.0
-        w[surface.contact_nodes.inverse_masses == 0] = 0.0
+        own, masses = surface.body_nodes, self._yielding_masses(stopped)
+        w = np.where(masses > 0, 1.0 / np.where(masses > 0, masses, 1.0), 0.0)
         if surface.others:
             cores.append(self._others_in_loop(here, w))
             own = surface.others[-1][1].stop
