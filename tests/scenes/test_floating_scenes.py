@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.runs.resumed import run_whole_and_resumed
 
 from meniscus import scenes
 from meniscus.mesh import write
@@ -21,15 +22,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("h5py")
-    kind = scenes.SCENES[name]
-    whole = kind(frames=3, **SMALL[name])
-    scenes.run(whole)
-    for frame in scenes.frames(kind(frames=3, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
-        if frame.number == 2:
-            break
-    resumed = kind(frames=3, **SMALL[name])
-    last = scenes.run(resumed, tmp_path, pictures=False, resume=True)
+    whole, resumed, last = run_whole_and_resumed(lambda: scenes.SCENES[name](frames=3, **SMALL[name]), tmp_path, 2)
     np.testing.assert_array_equal(resumed.solver.levelset.array, whole.solver.levelset.array)
     for one, other in zip(resumed.both.bodies, whole.both.bodies, strict=True):
         np.testing.assert_array_equal(one.state_row, other.state_row)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.runs.resumed import run_whole_and_resumed
 
 from meniscus import scenes
 
@@ -21,19 +22,10 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.fast_cases("panels")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("h5py")
-    kind = scenes.SCENES[name]
-    whole = kind(frames=8, **SMALL[name])
-    last = scenes.run(whole)
-    for frame in scenes.frames(kind(frames=8, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
-        if frame.number == 3:
-            break
-    resumed = kind(frames=8, **SMALL[name])
-    again = scenes.run(resumed, tmp_path, resume=True, pictures=False)
+    whole, resumed, _ = run_whole_and_resumed(lambda: scenes.SCENES[name](frames=8, **SMALL[name]), tmp_path, 3)
     for a, b in zip(resumed.bodies, whole.bodies, strict=True):
         np.testing.assert_array_equal(a.nodes, b.nodes)
         np.testing.assert_array_equal(a.velocities, b.velocities)
-    assert again.diagnostics == last.diagnostics
     assert max(np.abs(b.positions - b.mesh.vertices).max() for b in whole.bodies) > 1e-3
 
 

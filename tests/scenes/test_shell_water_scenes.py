@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.runs.resumed import run_whole_and_resumed
 
 from meniscus import scenes
 from meniscus.scenes.library.shells.boat import Boat
@@ -24,15 +25,7 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.fast_cases("cloth-boat", "dipped-cup", "water-bag", "stream-on-curtain")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("h5py")
-    kind = scenes.SCENES[name]
-    whole = kind(frames=3, **SMALL[name])
-    scenes.run(whole)
-    for frame in scenes.frames(kind(frames=3, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
-        if frame.number == 2:
-            break
-    resumed = kind(frames=3, **SMALL[name])
-    last = scenes.run(resumed, tmp_path, pictures=False, resume=True)
+    whole, resumed, last = run_whole_and_resumed(lambda: scenes.SCENES[name](frames=3, **SMALL[name]), tmp_path, 2)
     np.testing.assert_array_equal(resumed.solver.levelset.array, whole.solver.levelset.array)
     np.testing.assert_array_equal(resumed.coupling.shells.positions, whole.coupling.shells.positions)
     assert 0 < last.diagnostics["pressure iterations"] <= 25
