@@ -1,5 +1,5 @@
 // Pressure problems and their solver.
-#include "any_field.hpp"
+#include "fluids/body_owners.hpp"
 #include "masks.hpp"
 
 #include "meniscus/fluids/pressure/projection.hpp"
@@ -35,15 +35,9 @@ fluids::PressureProblem<T, D> make_pressure_problem(
   p.time = time;
   p.acceleration = Eigen::Map<const Vec<double, D>>(acceleration.data());
   p.bodies = bodies;
-  require((bodies != nullptr) == owners.has_value() && (bodies != nullptr) == films.has_value(),
-          "bodies, the faces that they own, and those along films go together");
+  require((bodies != nullptr) == films.has_value(), "bodies and the faces along films go together");
   if (films) p.films = face_masks_of<D>(*films, "films", grid.local_shape());
-  for (int d = 0; bodies && d < D; ++d) {
-    const Index n = product<D>(grid::Stagger<D>::face(d).extents(grid.local_shape()));
-    p.owners[d] = data_of<std::int32_t>((*owners)[d], "owners", n);
-    const auto known = [&](std::int32_t owner) { return owner >= -1 - bodies->count() && owner < bodies->count(); };
-    require(std::all_of(p.owners[d], p.owners[d] + n, known), "owners must be numbers of bodies, or -1");
-  }
+  p.owners = body_owners<D>(grid.local_shape(), bodies, owners);
   return p;
 }
 

@@ -117,6 +117,20 @@ void bind_memory(py::class_<RigidSystem>& c) {
                               const py::array& points) { read_contacts(groups, points, self.contacts); })
       .def("joint_memory",
            [](const RigidSystem& self) { return copy_records(std::span<const solids::JointMemory>(self.joint_memory)); })
+      .def("held_motions",
+           [](const RigidSystem& self, const py::array& states) {
+             const auto s = records_of<const solids::RigidState>(states, "states");
+             require(s.size() == self.parts.size(), "there are ", self.parts.size(), " parts, not ", s.size());
+             const std::vector<solids::HeldMotion> held = held_motions(self.joints, self.joint_memory, s);
+             const auto n = static_cast<py::ssize_t>(held.size());
+             const py::array_t<std::int32_t> joints(n);
+             const py::array_t<double> rows({n, py::ssize_t{12}});
+             for (std::size_t k = 0; k < held.size(); ++k) {
+               const_cast<std::int32_t*>(joints.data())[k] = held[k].joint;
+               std::ranges::copy(held[k].row, const_cast<double*>(rows.data()) + 12 * k);
+             }
+             return py::make_tuple(joints, rows);
+           })
       .def("set_joint_memory",
            [](RigidSystem& self, const py::array& rows) {
              const auto r = records_of<const solids::JointMemory>(rows, "rows");

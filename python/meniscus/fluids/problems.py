@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
@@ -28,6 +29,8 @@ def viscosity_problem(
     time: float,
     air_viscosity: float | None = None,
     air_density: float = 0.0,
+    bodies: PushedBodies | None = None,
+    density: float = 1.0,
 ) -> Any:
     """Return the core's description of a viscosity problem; arguments as for `diffuse_liquid`. Raises TypeError or ValueError."""
     _checks.choice("slip", slip, Slip)
@@ -40,6 +43,9 @@ def viscosity_problem(
         air_viscosity=0.0 if air_viscosity is None else _checks.number("air_viscosity", air_viscosity),
         air_density=0.0 if air_viscosity is None else _checks.positive("air_density", air_density),
         time=time,
+        bodies=None if bodies is None else bodies.core,
+        owners=None if bodies is None else bodies.owners,
+        density=density,
     )
 
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
-from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, PushedBodies, project
+from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.vortex_particles import VortexKernel, VortexParticles, add_vortex_forces
@@ -35,6 +36,10 @@ class ViscosityStage:
         tolerance: relative to the right-hand side; at most 1e-6 is used.
         free_surface: let the surface of a liquid be free of traction, with all components together; else each component diffuses alone.
         air: kinematic viscosity of the air, m^2/s, and its density relative to that of the liquid; None: it exerts no stress.
+        density: of the fluid, kg/m^3, for bodies.
+
+    Attributes:
+        bodies: that the stresses move, set by who knows them; None: the motion of solids is given.
     """
 
     def __init__(
@@ -45,8 +50,10 @@ class ViscosityStage:
         *,
         free_surface: bool = False,
         air: tuple[float, float] | None = None,
+        density: float = 1.0,
     ) -> None:
-        self._viscosity, self._air = viscosity, air
+        self._viscosity, self._air, self._density = viscosity, air, density
+        self.bodies: PushedBodies | None = None
         self._tolerance = min(tolerance, 1e-6)
         self._change: MacField | None = None
         self._solver: ViscositySolver | LiquidViscositySolver | None = None
@@ -91,7 +98,7 @@ class ViscosityStage:
             if self._air is not None:
                 parts["air_viscosity"], parts["air_density"] = self._air
             return (diffuse_liquid(velocity, dt, self._viscosity, solver=self._solver, **parts),)
-        return diffuse(velocity, dt, self._viscosity, solver=self._solver, **parts)
+        return diffuse(velocity, dt, self._viscosity, solver=self._solver, bodies=self.bodies, density=self._density, **parts)
 
 
 class ProjectionStage:

@@ -31,9 +31,9 @@ class FloatingWater(Water):
 
     friction: float = parameter(0.3, "of bodies and walls")
 
-    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody]) -> None:
-        """Create a tank of water up to a level (m) along the last axis, its walls, and the bodies in it."""
-        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32))
+    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody], **more: Any) -> None:
+        """Create a tank of water up to a level (m) along the last axis, its walls, and the bodies in it; with more for the solver."""
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, **more))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
         for axis in range(3):

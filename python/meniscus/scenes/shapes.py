@@ -122,6 +122,35 @@ def star(points: int, inner: float, outer: float, depth: float) -> TriangleMesh:
     angle = 2 * np.pi * np.arange(n) / n
     r = np.where(np.arange(n) % 2, inner, outer)
     rim = np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1)
+    return _prism(rim, depth)
+
+
+def paddle_wheel(paddles: int, radius: float, hub: float, width: float, thickness: float) -> TriangleMesh:
+    """Return a closed wheel with an axle along y through the origin: straight paddles of a thickness on a hub.
+
+    Raises:
+        ValueError: paddles that touch each other at the hub.
+    """
+    half = 0.5 * thickness
+    foot = np.arcsin(min(half / hub, 1.0))
+    if paddles < 2 or not 2 * foot < 2 * np.pi / paddles:
+        raise ValueError(f"{paddles} paddles of thickness {thickness:g} do not fit on a hub of radius {hub:g}")
+    rim = []
+    for k in range(paddles):
+        angle = 2 * np.pi * k / paddles
+        along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+        rim += [hub * (np.cos(foot) * along - np.sin(foot) * across), radius * along - half * across]
+        rim += [radius * along + half * across, hub * (np.cos(foot) * along + np.sin(foot) * across)]
+        # Between two paddles, the hub is round.
+        for part in (1 / 3, 2 / 3):
+            turn = angle + foot + part * (2 * np.pi / paddles - 2 * foot)
+            rim.append(hub * np.array([np.cos(turn), np.sin(turn)]))
+    return _prism(np.array(rim), width)
+
+
+def _prism(rim: Floats, depth: float) -> TriangleMesh:
+    """Return a closed prism along y over a section that is seen as a whole from the origin; its rim (n, 2) goes from x to z."""
+    n = len(rim)
     layers = [np.column_stack([rim[:, 0], np.full(n, y), rim[:, 1]]) for y in (-depth / 2, depth / 2)]
     x = np.concatenate([*layers, [[0, -depth / 2, 0], [0, depth / 2, 0]]])
     k, m = np.arange(n), (np.arange(n) + 1) % n

@@ -170,13 +170,6 @@ def soft() -> FluidWorld:
     return FluidWorld(SmokeSolver(ms.Grid((8, 8, 8), 0.1)), world)
 
 
-def joined() -> FluidWorld:
-    world = World()
-    body = world.add(RigidBody.box((0.1, 0.1, 0.1), pose=Pose((0.4, 0.4, 0.4))))
-    world.join(body, None, "ball", point=(0.4, 0.4, 0.5))
-    return FluidWorld(SmokeSolver(ms.Grid((8, 8, 8), 0.1)), world)
-
-
 def outside() -> FluidWorld:
     return pool([beam((0.2, 0.2), 500.0, (1.2, 0.5))], (24, 24), H, 0.5)
 
@@ -195,10 +188,9 @@ def off_plane() -> FluidWorld:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (wrong_viscosity, "viscosity has no traction on bodies"),
+        (wrong_viscosity, "the viscosity of a liquid has no traction on bodies"),
         (particles, "fluid must be"),
         (soft, "a fluid moves rigid bodies only"),
-        (joined, "without joints"),
         (outside, "body 0 must be in the domain"),
         (open_surface, "body 0 needs a shape or a closed surface"),
         (off_plane, "body 0 must be in the plane z = 0"),
@@ -221,11 +213,3 @@ def test_bodies_come_and_go_and_water_may_be_without_any() -> None:
     both.step(0.01)
     assert both.time == both.world.time == pytest.approx(0.03)
     assert both.report.fluid.max_speed < 1e-8
-
-
-def test_what_seals_water_off_warns_once() -> None:
-    """A lid from wall to wall, whose water cannot get out."""
-    both = pool([beam((0.99, 0.2), 3000.0, (0.5, 0.65))], (24, 24), H, 0.5, floor=True)
-    with pytest.warns(RuntimeWarning, match="seal off fluid") as told:
-        both.advance(0.3)
-    assert len([w for w in told if "seal" in str(w.message)]) == 1

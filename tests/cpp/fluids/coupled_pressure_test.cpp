@@ -63,7 +63,8 @@ struct Box {
         bodies->attach(b, row, number(random) * density, 0.1);
       }
     bodies->factor();
-    system.join(poisson, rows, *bodies, 0.7);
+    system.label(poisson, 1);
+    system.join(poisson, rows, std::vector<std::uint8_t>(3, 1), *bodies, 0.7);
   }
 
   Block<double> vector(int number) {
@@ -128,5 +129,72 @@ TEST_CASE("bodies keep at least half of their inertia beside attached fluid of n
     Vector6 f = Vector6::Unit(0), v = Vector6::Zero();
     bodies.respond({f.data(), 6}, {v.data(), 6});
     CHECK(v[0] == doctest::Approx(1 / std::max(1 + mass, fluids::MovingBodies::least_inertia)));
+  }
+}
+
+TEST_CASE("a piston between two closed regions takes up what both ask for together; the rest is free") {
+  const Coord<2> n{12, 8};
+  const grid::CellLayout<2> layout(n, {false, false});
+  for (const bool two_bodies : {false, true}) {
+    grid::PoissonSolver<2> poisson;
+    grid::fit(poisson.matrix, layout, true);
+    poisson.matrix.open_coupling.fill(1.0);
+    const auto column = [&](Index i) { return (i - layout.origin) / layout.strides[0]; };
+    // The piston fills the columns 5 and 6.
+    grid::assemble<2>(
+        poisson.matrix, [](int, Index, Index, int side) { return side >= 0 ? 0.0 : 1.0; },
+        [&](Index i) { return column(i) < 5 || column(i) > 6; });
+    poisson.b = Block<double>(layout.size);
+    poisson.x = Block<double>(layout.size);
+    std::fill(poisson.b.begin(), poisson.b.end(), 0.0);
+    std::fill(poisson.x.begin(), poisson.x.end(), 0.0);
+    poisson.prepare();
+    REQUIRE(poisson.regions().regions().size() == 2);
+    // With two bodies, each region has one of its own, and both levels are determined.
+    std::vector<fluids::MovingBody> pistons{body_at(0.5, 2.0)};
+    if (two_bodies) pistons.push_back(body_at(0.5, 3.0));
+    fluids::MovingBodies bodies(pistons, {}, Vector6::Ones());
+    bodies.factor();
+    fluids::VolumeRows rows;
+    for (Index j = 0; j < 8; ++j) {
+      rows.begin_row(layout.index({4, j}));
+      rows.add(0, 1.0);
+      rows.begin_row(layout.index({7, j}));
+      rows.add(two_bodies ? 6 : 0, -1.0);
+    }
+    const double scale = 0.7;
+    fluids::CoupledPoisson<2> system;
+    system.label(poisson, 1);
+    system.join(poisson, rows, std::vector<std::uint8_t>(pistons.size(), two_bodies ? 1 : 0), bodies, scale);
+    CHECK(system.levels().levels().null().cols() == (two_bodies ? 0 : 1));
+    Block<double> z(layout.size);
+    const auto vector = [&](int number) {
+      std::mt19937 seeded(static_cast<unsigned>(number));
+      std::uniform_real_distribution<double> value(-1.0, 1.0);
+      Block<double> v(layout.size);
+      std::fill(v.begin(), v.end(), 0.0);
+      for (const auto& u : poisson.regions().intervals())
+        for (Index k = 0; k < u.count; ++k) v[u.index + k] = value(seeded);
+      system.project(v);
+      return v;
+    };
+    const auto defects = numerics::probe_system(system, z, vector);
+    CHECK(defects.multiply_symmetry < 1e-12);
+    CHECK(defects.multiply_definiteness > 0);
+    CHECK(defects.precondition_definiteness > 0);
+    CHECK(defects.precondition_symmetry < 1e-5);
+    // The left side lets go of 3 units of volume, the right one takes as many: the piston moves by that through its 8 faces.
+    poisson.b[layout.index({1, 2})] = 3.0;
+    poisson.b[layout.index({9, 5})] = -3.0;
+    numerics::SolveInfo info;
+    numerics::SolveOptions options;
+    options.tolerance = 1e-10;
+    system.solve(options, true, info);
+    CHECK(info.converged);
+    CHECK(info.iterations < 25);
+    std::vector<double> f, v;
+    fluids::CoupledPoisson<2>::answer(poisson.x.data(), rows, bodies, scale, f, v);
+    CHECK(v[0] == doctest::Approx(3.0 / 8).epsilon(1e-8));
+    if (two_bodies) CHECK(v[6] == doctest::Approx(3.0 / 8).epsilon(1e-8));
   }
 }

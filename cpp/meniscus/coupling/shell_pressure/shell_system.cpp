@@ -3,8 +3,6 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
 
-#include <Eigen/Eigenvalues>
-
 #include <chrono>
 
 namespace meniscus::coupling {
@@ -13,8 +11,6 @@ namespace {
 
 /// Squares of fluxes below this share of those without cancellation are rounding errors.
 constexpr double rounding = 1e-22;
-/// Of responses that are solved for, relative.
-constexpr double accuracy = 1e-10;
 
 }  // namespace
 
@@ -70,7 +66,7 @@ bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std:
     std::fill(v->begin(), v->end(), 0.0);
   }
   grid::find_closed_regions<D>(poisson_.layout(), fluid, active, regions_);
-  find_null_space();
+  find_levels();
   return true;
 }
 
@@ -193,48 +189,27 @@ double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
 }
 
 template <int D>
-void ShellSystem<D>::find_null_space() {
+void ShellSystem<D>::find_levels() {
   const Index n = regions_.count();
-  null_.resize(n, 0);
-  coarse_.setZero(n, n);
+  levels_.clear();
   if (n == 0) return;
   for (const auto& solid : solids_) solid->set_tolerance(1e-14);
-  Eigen::VectorXd weight(n);
-  for (Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(regions_.cells[k]));
-  // Pressures, scaled by weights, that neither matrix has taken out yet; those that one of them does not determine are.
-  Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n), gram;
-  std::vector<Eigen::VectorXd> none;
+  const auto cells = Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(regions_.cells.data(), n).template cast<double>();
+  std::array<fluids::RegionGram, 2> grams;
   for (const bool layers_together : {true, false}) {
-    const double scale = fill_gram(gram, layers_together);
-    gram = (weight.asDiagonal() * gram * weight.asDiagonal()).eval();
-    const double largest = gram.diagonal().maxCoeff();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen((left.transpose() * gram * left).eval());
-    const double least = std::max(accuracy * largest, rounding * scale);
-    const Eigen::MatrixXd vectors = left * eigen.eigenvectors();
-    Index kept = 0;
-    left.resize(n, 0);
-    for (Index k = 0; k < vectors.cols(); ++k) {
-      if (!(eigen.eigenvalues()[k] > least)) {
-        none.emplace_back(weight.asDiagonal() * vectors.col(k));
-        continue;
-      }
-      left.conservativeResize(n, ++kept);
-      left.col(kept - 1) = vectors.col(k);
-      if (layers_together) continue;
-      const Eigen::VectorXd v = weight.asDiagonal() * vectors.col(k);
-      coarse_ += v * v.transpose() / eigen.eigenvalues()[k];
-    }
-    if (kept == 0) break;
+    fluids::RegionGram& gram = grams[layers_together ? 0 : 1];
+    const double scale = fill_gram(gram.volumes, layers_together);
+    const double largest = gram.volumes.diagonal().cwiseQuotient(cells).maxCoeff();
+    gram.scale = std::max(largest, rounding / fluids::RegionLevels::least_determined * scale) * cells;
   }
-  null_.resize(n, static_cast<Index>(none.size()));
-  for (std::size_t k = 0; k < none.size(); ++k) null_.col(static_cast<Index>(k)) = none[k];
+  levels_.find(grams, regions_.cells);
 }
 
 template <int D>
 void ShellSystem<D>::project(Vector& v) const {
-  if (null_.cols() == 0) return;
+  if (null_vectors() == 0) return;
   region_sums(v, sums_);
-  add_to_regions(-(null_ * (null_.transpose() * sums_)).eval(), v);
+  add_to_regions(-levels_.free_part(sums_), v);
 }
 
 template <int D>
@@ -244,7 +219,7 @@ void ShellSystem<D>::precondition(const Vector& r, Correction& z) {
   solver.combine(1.0, std::as_const(solver.hierarchy().correction()), 0.0, z);
   if (regions_.count() > 0) {
     region_sums(r, sums_);
-    add_to_regions((coarse_ * sums_).eval(), z);
+    add_to_regions((levels_.coarse() * sums_).eval(), z);
     project(z);
   }
 }
@@ -266,10 +241,9 @@ void ShellSystem<D>::solve(const double* rhs, double* x, const numerics::SolveOp
   // Products must be those of one matrix to the accuracy that is asked for.
   for (const auto& solid : solids_) solid->set_tolerance(std::max(1e-14, 1e-3 * options.tolerance));
   report.incompatible = 0;
-  if (null_.cols() > 0) {
+  if (null_vectors() > 0) {
     region_sums(b_, sums_);
-    const Eigen::VectorXd removed = null_ * (null_.transpose() * sums_);
-    report.incompatible = removed.cwiseAbs().maxCoeff();
+    report.incompatible = levels_.free_part(sums_).cwiseAbs().maxCoeff();
     project(b_);
   }
   poisson_.solver().scale_residuals(std::sqrt(inner_product(b_, b_)));

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
+#include "meniscus/fluids/pressure/region_levels.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/array_poisson.hpp"
 #include "meniscus/grid/regions/closed_regions.hpp"
@@ -77,7 +78,7 @@ class ShellSystem final : public fluids::SolidResponse {
   Index node_count() const { return node_count_; }
   const grid::ClosedRegions& regions() const { return regions_; }
   /// Combinations of closed regions whose pressure nothing determines.
-  Index null_vectors() const { return null_.cols(); }
+  Index null_vectors() const { return levels_.null().cols(); }
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
@@ -101,7 +102,7 @@ class ShellSystem final : public fluids::SolidResponse {
   double fill_gram(Eigen::MatrixXd& gram, bool layers_together);
   /// Volumes of regions that only the distance of two layers between the same two centres could change are no unknowns either:
   /// the fluid between these is not resolved.
-  void find_null_space();
+  void find_levels();
   /// Sums of a vector over the closed regions.
   void region_sums(const Vector& v, Eigen::VectorXd& sums) const;
   void add_to_regions(const Eigen::VectorXd& values, Vector& v) const;
@@ -116,8 +117,7 @@ class ShellSystem final : public fluids::SolidResponse {
   Index node_count_ = 0;
   std::vector<mesh::Point> forces_, velocities_;
   grid::ClosedRegions regions_;
-  /// Columns: combinations of regions, with entries per cell of norm one; the inverse of the matrix among all others.
-  Eigen::MatrixXd null_, coarse_;
+  fluids::RegionLevels levels_;
   mutable Eigen::VectorXd sums_;
   Block<double> x_, b_, r_, p_, q_, z_;
   Index inner_iterations_ = 0;

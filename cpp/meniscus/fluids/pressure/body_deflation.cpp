@@ -15,40 +15,8 @@ struct Faces {
   double operator()(int d, Index face) const { return matrix.has_faces ? matrix.faces[d][face] : matrix.open_coupling[d]; }
 };
 
-/// A closed region whose constant pushes bodies, as small regions beside it have no pressure.
-struct PushingRegion {
-  Block<std::uint8_t> mask;
-  double cells;
-  Eigen::VectorXd push;
-};
-
 /// Parts of the diagonal that are added until the matrix of the coarse space is positive definite.
 constexpr std::array ridges{1e-10, 1e-7, 1e-4};
-/// Pushes below this part of what they sum are rounding.
-constexpr double least_push = 1e-9;
-
-template <int D>
-std::vector<PushingRegion> pushing_regions(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows,
-                                           std::size_t velocities) {
-  std::vector<PushingRegion> found;
-  const auto& regions = poisson.regions().regions();
-  for (Index r = 0; r < static_cast<Index>(regions.size()); ++r) {
-    if (!regions[r].closed) continue;
-    PushingRegion region{Block<std::uint8_t>(poisson.b.size()), static_cast<double>(regions[r].cells),
-                         Eigen::VectorXd::Zero(static_cast<Eigen::Index>(velocities))};
-    std::fill(region.mask.begin(), region.mask.end(), std::uint8_t(0));
-    for (const auto& u : poisson.regions().intervals())
-      if (u.region == r) std::fill_n(region.mask.begin() + u.index, u.count, std::uint8_t(1));
-    double whole = 0;
-    rows.visit([&](Index cell, std::int32_t velocity, double value) {
-      if (!region.mask[cell]) return;
-      region.push[velocity] += value;
-      whole = std::max(whole, std::abs(value));
-    });
-    if (region.push.cwiseAbs().maxCoeff() > least_push * whole) found.push_back(std::move(region));
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -141,8 +109,8 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
 }
 
 template <int D>
-void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids,
-                               double scale) {
+void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, const BodyLevels<D>& levels,
+                               SolidResponse& solids, double scale) {
   const Index bodies = solids.velocities() / freedoms;
   std::vector<std::vector<Index>> cells(bodies);
   std::vector<std::vector<double>> entries(bodies);
@@ -181,7 +149,7 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
   const auto apart = [](const Window& a, const Window& b) { return b.cell.empty() || !a.box->meets(*b.box); };
   Block<double> scratch(poisson.b.size());
   std::fill(scratch.begin(), scratch.end(), 0.0);
-  const std::vector<PushingRegion> pushing = pushing_regions(poisson, rows, f.size());
+  Eigen::VectorXd sums(levels.count());
   for (Index b = 0; b < bodies; ++b) {
     const Window& w = windows_[b];
     for (std::size_t k = 0; k < freedoms; ++k) {
@@ -190,11 +158,11 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
       for (std::size_t i = 0; i < w.cell.size(); ++i) scratch[w.cell[i]] = w.pressure[freedoms * i + k];
       rows.gather(scratch.data(), scale, f);
       for (std::size_t j = 0; j < f.size(); ++j) pushes(static_cast<Index>(j), column) = f[j];
-      // Pressures have no mean over a closed region.
-      for (const PushingRegion& region : pushing) {
-        double sum = 0;
-        for (std::size_t i = 0; i < w.cell.size(); ++i) sum += region.mask[w.cell[i]] ? w.pressure[freedoms * i + k] : 0.0;
-        pushes.col(column) -= scale * sum / region.cells * region.push;
+      if (levels.count() > 0) {
+        sums.setZero();
+        for (std::size_t i = 0; i < w.cell.size(); ++i)
+          if (const std::int32_t region = levels.label_of(w.cell[i]); region >= 0) sums[region] += w.pressure[freedoms * i + k];
+        levels.unpush(sums, pushes.col(column));
       }
       for (const Index i : w.cell) scratch[i] = 0;
       for (std::size_t i = 0; i < w.reach.size(); ++i) scratch[w.reach[i]] += w.product[freedoms * i + k];

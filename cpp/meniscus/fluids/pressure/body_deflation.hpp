@@ -9,6 +9,7 @@
 /// and multigrid methods", 2009 (A-DEF2).
 #pragma once
 
+#include "meniscus/fluids/pressure/body_levels.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/blocks/image_window.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
@@ -32,7 +33,8 @@ class BodyDeflation {
   static constexpr double least_ratio = 0.2;
 
   /// Makes W and factors W^T A W, A = L + B S^-1 scale B^T. Velocities of solids are six for each body.
-  void prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale);
+  void prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, const BodyLevels<D>& levels, SolidResponse& solids,
+               double scale);
   bool empty() const { return columns_ == 0; }
   Index columns() const { return columns_; }
 

@@ -1,55 +1,18 @@
 // Rows of the bodies of a `PressureSolver`: volumes that they displace, and the fluid at their surface.
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/place_rows.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/wet_halves.hpp"
 #include "meniscus/grid/rows.hpp"
+
+#include <atomic>
 
 namespace meniscus::fluids {
 namespace {
 
 /// Of a cell: less attached fluid is rounding.
 constexpr double least_attached = 1e-14;
-
-/// Velocities of places of bodies by those of the bodies. Bodies are where their nearest image is.
-template <int D>
-class PlaceRows {
- public:
-  PlaceRows(const grid::Grid<D>& grid, const MovingBodies& bodies) : grid_(grid), bodies_(bodies) {
-    for (Index b = 0; b < bodies.count(); ++b) {
-      const Vec<double, D> center = bodies.body(b).center.template head<D>();
-      images_.emplace_back(grid, center, center, true);
-    }
-  }
-
-  Vector6 at(Index body, const Vec<double, D>& place, int axis) const {
-    Eigen::Vector3d arm = Eigen::Vector3d::Zero();
-    arm.template head<D>() = images_[body](place) - bodies_.body(body).center.template head<D>();
-    Vector6 row;
-    row.head<3>() = Eigen::Vector3d::Unit(axis);
-    row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
-    return row;
-  }
-  /// The change of `at` for a step of the spacing along another axis.
-  Vector6 slope(int along, int axis) const {
-    Vector6 row = Vector6::Zero();
-    row.tail<3>() = grid_.spacing() * Eigen::Vector3d::Unit(along).cross(Eigen::Vector3d::Unit(axis));
-    return row;
-  }
-  /// The closed part of a face: its area (of one) times the row at its centroid.
-  Vector6 of_closed(Index body, const Coord<D>& face, int axis, const grid::FaceCut<D>& cut) const {
-    Vector6 row = (1 - cut.open) * at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(axis), face), axis);
-    int i = 0;
-    for (int t = 0; t < D; ++t)
-      if (t != axis) row += cut.closed_moment[i++] * slope(t, axis);
-    return row;
-  }
-
- private:
-  const grid::Grid<D>& grid_;
-  const MovingBodies& bodies_;
-  std::vector<grid::NearestImage<D>> images_;
-};
 
 /// Direction of the wall in a cell by the differences of its corners; not of length one.
 template <int D>
@@ -128,13 +91,18 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
     return row;
   };
-  find_pockets();
+  coupled_.label(poisson_, MovingBodies::least_region);
+  body_outlets_.assign(static_cast<std::size_t>(problem.bodies->count()), 0);
   std::vector<std::vector<CellEntry>> found(layout_.rows());
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
     auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
     for (Index k = 0; k < count; ++k, ++c[D - 1]) {
       const Index i = first + k;
-      if (!poisson_.matrix.active[i] || pocket_[i]) continue;
+      const std::int32_t region = coupled_.levels().label_of(i);
+      if (region == BodyLevels<D>::pocket) continue;
+      const bool active = poisson_.matrix.active[i] != 0;
+      // Solid, with nothing that is open.
+      if (!active && (is_liquid(i) || fluid_part(i) == 0)) continue;
       const std::size_t begin = entries.size();
       for (int d = 0; d < D; ++d)
         for (const Index ahead : {0, 1}) {
@@ -144,6 +112,8 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           face[d] += ahead;
           const std::int32_t body = owner_of(d, face);
           if (body < 0) continue;
+          if (region == BodyLevels<D>::open) std::atomic_ref(body_outlets_[body]).store(1, std::memory_order_relaxed);
+          if (!active) continue;
           const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
           Vector6 row = places.of_closed(body, face, d, cut);
           if (open > cut.open) row *= (1 - open) / (1 - cut.open);
@@ -165,17 +135,6 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
       if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
       for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
     }
-}
-
-template <int D>
-void PressureSolver<D>::find_pockets() {
-  fit(pocket_);
-  parallel_for(0, layout_.size, 1 << 16,
-               [&](Index b, Index e) { std::fill(pocket_.data() + b, pocket_.data() + e, std::uint8_t(0)); });
-  const auto& regions = poisson_.regions().regions();
-  for (const auto& u : poisson_.regions().intervals())
-    if (regions[u.region].closed && regions[u.region].cells < MovingBodies::least_region)
-      std::fill_n(pocket_.data() + u.index, u.count, std::uint8_t(1));
 }
 
 template <int D>
@@ -248,32 +207,7 @@ double PressureSolver<D>::kept_by_outlet(const Coord<D>& face, Index upper, int 
   return square > 0 ? part * depth * (1 - normal[axis] * normal[axis] / square) : 0.0;
 }
 
-template <int D>
-template <class T>
-void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
-  MovingBodies& bodies = *problem.bodies;
-  grid::MacField<T, D>* walls = problem.solid->velocity();
-  if (!walls) return;
-  const PlaceRows<D> places(grid_, bodies);
-  for (int d = 0; d < D; ++d) {
-    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells);
-    const grid::FieldView<T, D> to = walls->component(d).view();
-    grid::for_each_row<D>(extents, [&](Coord<D> face, Index start) {
-      for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1]) {
-        const std::int32_t body = problem.owners[d][start + k];
-        if (body < 0) continue;
-        const Vector6 change = bodies.velocities_after()[body] - bodies.body(body).velocity;
-        const Vector6 row = places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
-        *to.at(face) += static_cast<T>(row.dot(change));
-      }
-    });
-  }
-  walls->fill_ghosts(problem.time);
-}
-
-#define MENISCUS_INSTANTIATE(T, D)                                                      \
-  template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double); \
-  template void PressureSolver<D>::move_walls<T>(const PressureProblem<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D) template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

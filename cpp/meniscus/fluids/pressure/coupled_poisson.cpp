@@ -20,18 +20,26 @@ void CoupledPoisson<D>::multiply(Vector& p, Vector& q) {
   poisson_->multiply(p, q);
   answer(p.data(), *rows_, *solids_, scale_, f_, v_);
   rows_->scatter(v_, q.data());
-  // The constant of a closed region pushes bodies that it does not surround; without it the region's volume is not their concern.
+  // A free level may push bodies beside pockets; the volumes that these take from it are not theirs.
   project(q);
 }
 
 template <int D>
+void CoupledPoisson<D>::cycle(const Vector& r, Correction& z) {
+  const bool levels = levels_.determined();
+  if (levels) {
+    combine(1.0, r, 0.0, t_);
+    poisson_->project(t_);
+  }
+  poisson_->precondition(levels ? t_ : r, poisson_->hierarchy().correction());
+  poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
+  poisson_->project(z);
+  if (levels) levels_.correct(r, z);
+}
+
+template <int D>
 void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
-  const auto cycle = [&](const Vector& from) {
-    poisson_->precondition(from, poisson_->hierarchy().correction());
-    poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
-    project(z);
-  };
-  if (deflation_.empty()) return cycle(r);
+  if (deflation_.empty()) return cycle(r, z);
   // z = Q r + (I - Q A) M (I - A Q) r, with Q = W (W^T A W)^-1 W^T.
   deflation_.weigh(r, y_);
   combine(0.0, r, 0.0, w_);
@@ -39,7 +47,7 @@ void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
   project(w_);
   multiply(w_, s_);
   combine(1.0, r, -1.0, s_);
-  cycle(s_);
+  cycle(s_, z);
   multiply(z, s_);
   deflation_.weigh(s_, y2_);
   y_ -= y2_;
@@ -48,14 +56,16 @@ void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
 }
 
 template <int D>
-void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale) {
+void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::span<const std::uint8_t> outlets,
+                             SolidResponse& solids, double scale) {
   static_assert(numerics::LinearSystem<CoupledPoisson<D>>);
   poisson_ = &poisson;
   rows_ = &rows;
   solids_ = &solids;
   scale_ = scale;
-  deflation_.prepare(poisson, rows, solids, scale);
-  for (Block<double>* v : {&r_, &p_, &q_, &z_, &s_, &w_}) {
+  levels_.prepare(rows, outlets, BodyDeflation<D>::freedoms, solids, scale);
+  deflation_.prepare(poisson, rows, levels_, solids, scale);
+  for (Block<double>* v : {&r_, &p_, &q_, &z_, &s_, &w_, &t_}) {
     if (v->size() != poisson.b.size()) *v = Block<double>(poisson.b.size());
     std::fill(v->begin(), v->end(), 0.0);
   }

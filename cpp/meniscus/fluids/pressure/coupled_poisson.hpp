@@ -1,8 +1,9 @@
 /// Pressure of a fluid and velocities of solids as one system for conjugate gradients: the fluid's matrix and the products with
-/// the rows of the solids, preconditioned by the fluid's multigrid cycle and the coarse space of the bodies.
+/// the rows of the solids, preconditioned by the fluid's multigrid cycle and the coarse spaces of bodies and of closed regions.
 #pragma once
 
 #include "meniscus/fluids/pressure/body_deflation.hpp"
+#include "meniscus/fluids/pressure/body_levels.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
@@ -11,8 +12,12 @@ namespace meniscus::fluids {
 template <int D>
 class CoupledPoisson {
  public:
-  /// Takes the parts of L + B S^-1 scale B^T; `prepare` of `poisson` was called. They are referenced.
-  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale);
+  /// Numbers the closed regions of a pressure that was prepared, before its rows are made: cells of `pocket`s have none.
+  void label(const grid::PoissonSolver<D>& poisson, Index least) { levels_.label(poisson, least); }
+  /// Takes the parts of L + B S^-1 scale B^T, after `label`; they are referenced. `outlets`: for each body, whether something
+  /// open touches it.
+  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::span<const std::uint8_t> outlets, SolidResponse& solids,
+            double scale);
   /// Solves for the `x` of `poisson` with its `b`, as `PoissonSolver::solve` does.
   void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
   /// v = S^-1 scale B^T x.
@@ -20,14 +25,17 @@ class CoupledPoisson {
                      std::vector<double>& v);
   /// Velocities of bodies in the coarse space.
   Index coarse() const { return deflation_.columns(); }
-  Index bytes() const { return deflation_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size()); }
+  const BodyLevels<D>& levels() const { return levels_; }
+  Index bytes() const {
+    return deflation_.bytes() + levels_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size() + t_.size());
+  }
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
   using Correction = Block<double>;
   void multiply(Vector& p, Vector& q);
   void precondition(const Vector& r, Correction& z);
-  void project(Vector& v) const { poisson_->project(v); }
+  void project(Vector& v) const { levels_.project(v); }
   double inner_product(const Vector& u, const Vector& v) const { return poisson_->inner_product(u, v); }
   void combine(double a, const Vector& x, double b, Vector& y) const { poisson_->combine(a, x, b, y); }
 
@@ -37,9 +45,13 @@ class CoupledPoisson {
   SolidResponse* solids_ = nullptr;
   double scale_ = 1.0;
   std::vector<double> f_, v_;
+  /// z = M r, M: the multigrid cycle in the space of pressures without a mean over closed regions, and the levels of these.
+  void cycle(const Vector& r, Correction& z);
+
+  BodyLevels<D> levels_;
   BodyDeflation<D> deflation_;
   Eigen::VectorXd y_, y2_;
-  Block<double> r_, p_, q_, z_, s_, w_;
+  Block<double> r_, p_, q_, z_, s_, w_, t_;
 };
 
 }  // namespace meniscus::fluids

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/place_rows.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
@@ -24,7 +25,7 @@ PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layo
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
-  Index n = poisson_.bytes() + workspace_.bytes() + pocket_.size() + liquid_.size() + inside_.size() + coupled_.bytes() +
+  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() + inside_.size() + coupled_.bytes() +
             body_rows_.bytes() + 8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
   for (const auto& f : open_) n += 8 * f.size();
   for (const auto& f : given_) n += f.size();
@@ -80,11 +81,14 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     body_rows_.scatter(body_impulses_, poisson_.b.data());
     parallel_for(0, layout_.size, 1 << 16, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        if (pocket_[i]) poisson_.b[i] = 0;
+        if (coupled_.levels().label_of(i) == BodyLevels<D>::pocket) poisson_.b[i] = 0;
     });
   }
   poisson_.set_order_free(options.solve.order_free);
-  const double subtracted = balance(options.flux_correction, report);
+  // x times this is an impulse over the area of a face.
+  const double push = reference_density_ * std::pow(grid_.spacing(), D);
+  if (problem.bodies) coupled_.join(poisson_, body_rows_, body_outlets_, *problem.bodies, push);
+  const double subtracted = balance(options.flux_correction, problem.bodies != nullptr, report);
   // The unknown is the excess over the pressure of the air, however large that is: it would only take digits from the rest.
   const double air = has_liquid_ ? problem.air_pressure : 0.0;
   const bool warm = problem.warm_start && problem.pressure;
@@ -97,10 +101,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     });
     if (air != 0) add_in_open_regions(-scale * air);
   }
-  // x times this is an impulse over the area of a face.
-  const double push = reference_density_ * std::pow(grid_.spacing(), D);
   if (problem.bodies) {
-    coupled_.join(poisson_, body_rows_, *problem.bodies, push);
     coupled_.solve(options.solve, !warm, report.solve);
     for (RegionReport<D>& region : report.regions) region.residual = report.solve.residual;
   } else {
@@ -115,7 +116,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   if (problem.bodies) {
     body_rows_.gather(poisson_.x.data(), push, body_impulses_);
     problem.bodies->finish(body_impulses_);
-    move_walls(problem);
+    move_walls<T, D>(*problem.solid, problem.owners, *problem.bodies, problem.time);
   }
   apply(faces, velocity, problem, gain);
   velocity.fill_ghosts(problem.time);
@@ -221,10 +222,11 @@ void PressureSolver<D>::add_given_pressures_to_right_hand_side() {
 }
 
 template <int D>
-double PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report) {
+double PressureSolver<D>::balance(FluxCorrection fix, bool bodies, ProjectionReport<D>& report) {
   const auto& regions = poisson_.regions().regions();
   report.regions.resize(regions.size());
   poisson_.regions().sum(poisson_.b.data(), sums_);
+  if (bodies) coupled_.levels().keep_free(sums_);
   double area = 1;
   for (int d = 1; d < D; ++d) area *= grid_.spacing();
   bool any = false;

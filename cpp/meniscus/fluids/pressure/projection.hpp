@@ -122,9 +122,9 @@ class PressureSolver {
                            const PressureProblem<T, D>& problem, const Vec<double, D>& gain);
   /// Pressures given at faces, and jumps of the pressure at the surface.
   void add_given_pressures_to_right_hand_side();
-  /// Corrects the net fluxes of closed regions, but for those that `poisson_` distributes evenly over their cells, and sets the
+  /// Corrects the net fluxes of closed regions that no body can take up, but for those that `poisson_` distributes evenly over their cells, and sets the
   /// reports of the regions; returns a bound on the norm of what that has subtracted from the right-hand side.
-  double balance(FluxCorrection fix, ProjectionReport<D>& report);
+  double balance(FluxCorrection fix, bool bodies, ProjectionReport<D>& report);
   template <class Weight>
   double subtract(const std::vector<double>& excess, const Weight& weight);
   double wall_area(Index cell) const;
@@ -142,14 +142,9 @@ class PressureSolver {
   void set_bodies(const PressureProblem<T, D>& problem, double dt);
   template <class T>
   void set_volume_rows(const PressureProblem<T, D>& problem);
-  /// Small regions without an outlet, between bodies: nothing tells the level of their pressure, and none is solved for.
-  void find_pockets();
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
   double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
-  /// Gives the velocity of the solid what the solve has changed.
-  template <class T>
-  void move_walls(const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;
@@ -181,7 +176,8 @@ class PressureSolver {
   double reference_density_ = 1.0;
   VolumeRows body_rows_;
   CoupledPoisson<D> coupled_;
-  Block<std::uint8_t> pocket_;
+  /// Bodies that liquid with an outlet, or air, touches.
+  std::vector<std::uint8_t> body_outlets_;
   std::vector<double> body_impulses_;
   std::vector<double> sums_, weights_;
   Workspace workspace_;

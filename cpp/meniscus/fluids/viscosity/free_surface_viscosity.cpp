@@ -65,6 +65,7 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   require(!problem.viscosity_field || problem.viscosity_field->grid() == grid_, "viscosity must have the grid of the velocity");
   require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
   require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
+  require(!problem.bodies, "the stresses of a liquid with a free surface move no bodies");
   const auto is_number = [](double x) { return x >= 0 && std::isfinite(x); };
   require(is_number(problem.air_viscosity), "the viscosity of the air must not be negative, not ", problem.air_viscosity);
   require(is_number(problem.air_density), "the density of the air must not be negative, not ", problem.air_density);

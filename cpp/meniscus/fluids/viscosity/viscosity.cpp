@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/fluids/pressure/place_rows.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
@@ -19,8 +20,10 @@ Shear shear_of(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
-/// Bound of the sum of the coefficients around a cell, in units of the strength.
+/// Bound of the sum of the coefficients around a cell without a solid beside it, in units of the strength.
 constexpr double largest_diagonal = 16;
+/// Of the spacing: walls that are nearer to a sample act as if they were here.
+constexpr double least_part = 1e-2;
 
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
@@ -44,8 +47,9 @@ bool air_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid,
 template <int D>
 Index ViscositySolver<D>::bytes() const {
   Index n = 0;
-  for (const Component& c : components_) n += c.poisson.bytes() + c.fixed.size() + 8 * c.value.size();
-  return n;
+  for (const Component& c : components_)
+    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.wall.size());
+  return n + traction_.bytes();
 }
 
 template <int D>
@@ -71,14 +75,46 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   }
   velocity.fill_ghosts(problem.time);
   if (problem.liquid) problem.liquid->fill_ghosts(problem.time);
-  bool converged = true;
+  const bool sticks = problem.solid && problem.solid->sticks();
+  // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
+  // diagonal, or a uniform flow would have shear.
+  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
+  const bool moves = problem.bodies && sticks;
+  if (moves) {
+    require(!grid_.block().cut(), "bodies that the fluid moves need a grid that is not cut into blocks");
+    traction_.begin(*problem.bodies, problem.density * std::pow(grid_.spacing(), D) / mass);
+  }
   for (int d = 0; d < D; ++d) {
     describe(d, velocity, problem);
-    solve(d, velocity, strength, problem.solid && problem.solid->sticks(), options, infos[d]);
-    converged &= infos[d].converged;
+    assemble(d, velocity, mass, sticks);
+    if (moves) touch_bodies(d, problem);
+  }
+  bool converged = true;
+  if (moves) {
+    traction_.factor();
+    typename BodyTraction<D>::Systems systems;
+    for (int d = 0; d < D; ++d) systems[d] = &components_[d].poisson;
+    converged = traction_.solve(systems, options, infos[0]);
+    for (int d = 1; d < D; ++d) infos[d] = infos[0];
+  } else {
+    for (int d = 0; d < D; ++d) {
+      components_[d].poisson.solve(options, false, infos[d]);
+      converged &= infos[d].converged;
+    }
   }
   if (!converged) return false;
   const NoInterrupts whole;
+  if (moves) {
+    move_walls<T, D>(*problem.solid, problem.owners, *problem.bodies, problem.time);
+    for (int d = 0; d < D; ++d) {
+      Component& own = components_[d];
+      const grid::FieldView<const T, D> wall = std::as_const(*problem.solid->velocity()).component(d).view();
+      for_each_cell_row<D>(own.layout, [&](const Coord<D>& c, Index first, Index count) {
+        for (Index k = 0; k < count; ++k)
+          if (own.fixed[first + k] == given_by_solid) own.value[first + k] = static_cast<double>(wall.at(c)[k]);
+      });
+    }
+  }
   for (int d = 0; d < D; ++d) {
     Component& own = components_[d];
     const grid::FieldView<T, D> view = velocity.component(d).view();
@@ -116,9 +152,15 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     own.layout = layout;
     own.fixed = Block<std::uint8_t>(layout.size);
     own.value = Block<double>(layout.size);
+    own.distance = own.wall = {};
     std::fill(own.fixed.begin(), own.fixed.end(), std::uint8_t(0));
     std::fill(own.value.begin(), own.value.end(), 0.0);
   }
+  if (sticks && own.wall.size() != layout.size)
+    for (Block<double>* v : {&own.distance, &own.wall}) {
+      *v = Block<double>(layout.size);
+      std::fill(v->begin(), v->end(), 0.0);
+    }
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[upper] = !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
@@ -129,22 +171,73 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     for (Index k = 0; k < count; ++k) {
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
-      const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
+      const double distance = solid ? at_face<D>(std::as_const(*solid).view(), axis, c) : 1.0;
+      const bool inside = distance <= 0;
       const bool air = liquid && air_beside<T, D>(axis, c, liquid_view, grid_);
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : air ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
+      if (sticks) {
+        own.distance[first + k] = distance;
+        own.wall[first + k] = moving ? static_cast<double>(moving[k]) : 0.0;
+      }
     }
   });
   const std::array arrays{parallel::HaloArray<D>(layout.halo, own.fixed.data()),
                           parallel::HaloArray<D>(layout.halo, own.value.data())};
   layout.halo.exchange_together(arrays);
+  if (!sticks) return;
+  const std::array walls{parallel::HaloArray<D>(layout.halo, own.distance.data()),
+                         parallel::HaloArray<D>(layout.halo, own.wall.data())};
+  layout.halo.exchange_together(walls);
+}
+
+template <int D>
+double ViscositySolver<D>::part_to_wall(const Component& own, Index sample, Index inside) {
+  const double out = own.distance[sample], in = own.distance[inside];
+  return std::clamp(out / (out - in), least_part, 1.0);
+}
+
+template <int D>
+double ViscositySolver<D>::wall_velocity(const Component& own, Index sample, Index inside) {
+  return own.wall[sample] + part_to_wall(own, sample, inside) * (own.wall[inside] - own.wall[sample]);
 }
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticks,
-                               const numerics::SolveOptions& options, numerics::SolveInfo& info) {
+void ViscositySolver<D>::touch_bodies(int axis, const ViscosityProblem<T, D>& problem) {
+  const Component& own = components_[axis];
+  const grid::CellLayout<D>& layout = own.layout;
+  const grid::Stagger<D> stagger = grid::Stagger<D>::face(axis);
+  const Coord<D> strides = c_strides<D>(stagger.extents(grid_.local_shape()));
+  const PlaceRows<D> places(grid_, *problem.bodies);
+  for (Index r = 0; r < layout.rows(); ++r) {
+    Coord<D> c = layout.row_coordinate(r);
+    for (Index k = 0, i = layout.row(r); k < layout.cells[D - 1]; ++k, ++i) {
+      c[D - 1] = k;
+      if (own.fixed[i] != not_given) continue;
+      for (int d = 0; d < D; ++d)
+        for (const int way : {-1, 1}) {
+          const Index beside = i + way * layout.strides[d];
+          if (own.fixed[beside] != given_by_solid) continue;
+          Coord<D> inside = c;
+          inside[d] += way;
+          // Across an axis that closes.
+          inside[d] = (inside[d] + layout.cells[d]) % layout.cells[d];
+          const std::int32_t body = problem.owners[axis][dot<D>(inside, strides)];
+          if (body < 0) continue;
+          Vec<double, D> place = grid::sample_position<D>(grid_, stagger, c);
+          const double part = part_to_wall(own, i, beside);
+          place[d] += way * part * grid_.spacing();
+          traction_.touch(axis, i, body, places.at(body, place, axis), 1 / part);
+        }
+    }
+  }
+}
+
+template <int D>
+template <class T>
+void ViscositySolver<D>::assemble(int axis, const grid::MacField<T, D>& velocity, double mass, bool sticks) {
   Component& own = components_[axis];
   const grid::CellLayout<D>& layout = own.layout;
   const grid::FieldLayout<D>& field = velocity.component(axis).layout();
@@ -154,9 +247,6 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       const Index s = grid::side_index(d, upper);
       shear[s] = d == axis || layout.shared(d, upper) ? Shear::none : shear_of(field.rules[s]);
     }
-  // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
-  // diagonal, or a uniform flow would have shear.
-  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[side];
     return kind == Shear::wall ? 2.0 : kind == Shear::sample ? 1.0 : 0.0;
@@ -172,7 +262,10 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
         if (layout.single_cell_ring(d)) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
-        return own.fixed[lower] && own.fixed[upper] ? 0.0 : 1.0;
+        if (own.fixed[lower] && own.fixed[upper]) return 0.0;
+        if (own.fixed[lower] == given_by_solid) return 1 / part_to_wall(own, upper, lower);
+        if (own.fixed[upper] == given_by_solid) return 1 / part_to_wall(own, lower, upper);
+        return 1.0;
       },
       [&](Index i) { return own.fixed[i] == 0; }, mass, &own.changes);
   if (fresh) own.changes.mark_all(layout);
@@ -198,7 +291,9 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
           const bool on_side =
               layout.side_of_face(static_cast<int>(d), c[d] + upper) == grid::side_index(static_cast<int>(d), upper);
           if (!on_side) {
-            if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
+            if (own.fixed[other])
+              b += matrix.faces[d][upper ? i + s : i] *
+                   (sticks && own.fixed[other] == given_by_solid ? wall_velocity(own, i, other) : own.value[other]);
             continue;
           }
           const int side = grid::side_index(static_cast<int>(d), upper);
@@ -212,7 +307,6 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       own.poisson.x[i] = own.value[i];
     }
   });
-  own.poisson.solve(options, false, info);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                           \

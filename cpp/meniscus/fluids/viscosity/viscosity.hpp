@@ -1,13 +1,16 @@
 /// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
 ///
-/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip and open sides carry no
-/// shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
+/// Walls and solids without slip are Dirichlet conditions at their velocity, solids where the line between two samples meets
+/// them: a part theta of the spacing away, with the coefficient 1/theta, so that the matrix stays symmetric (second order). Free
+/// slip and open sides carry no shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
 /// unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation is
 /// backward Euler: first order, stable for any step.
 ///
-/// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
+/// Sources: Mueller et al. 2008, section 10.1 (viscosity in the splitting); Gibou, Fedkiw, Cheng and Kang 2002, section 2
+/// (Dirichlet conditions at their distance).
 #pragma once
 
+#include "meniscus/fluids/viscosity/body_traction.hpp"
 #include "meniscus/fluids/viscosity/viscosity_problem.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
@@ -37,16 +40,25 @@ class ViscositySolver {
     /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
     Block<double> value;
+    /// Beside solids without slip: the distance from them, and their velocity.
+    Block<double> distance, wall;
   };
 
   template <class T>
   void describe(int axis, const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem);
   template <class T>
-  void solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticks, const numerics::SolveOptions& options,
-             numerics::SolveInfo& info);
+  void assemble(int axis, const grid::MacField<T, D>& velocity, double mass, bool sticks);
+  /// Part of the way from a sample to the next one, in a solid, that lies outside of it.
+  static double part_to_wall(const Component& own, Index sample, Index inside);
+  /// Velocity of a solid there.
+  static double wall_velocity(const Component& own, Index sample, Index inside);
+  /// Rows of the bodies that the velocity moves.
+  template <class T>
+  void touch_bodies(int axis, const ViscosityProblem<T, D>& problem);
 
   grid::Grid<D> grid_;
   std::array<Component, D> components_;
+  BodyTraction<D> traction_;
 };
 
 }  // namespace meniscus::fluids

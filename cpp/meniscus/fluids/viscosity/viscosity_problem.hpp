@@ -3,6 +3,7 @@
 /// Sources: Mueller et al. 2008, section 10.1; Batty and Bridson 2008, sections 3 and 4.
 #pragma once
 
+#include "meniscus/fluids/pressure/moving_bodies.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::fluids {
@@ -22,6 +23,11 @@ struct ViscosityProblem {
   /// `liquid` and a viscosity that is a number.
   double air_viscosity = 0.0, air_density = 0.0;
   double time = 0.0;
+  /// Bodies within a `solid` without slip that the stresses of a fluid of this density, kg/m^3, move, and the faces that belong to
+  /// each, as in a `PressureProblem`. Null: the motion of all solids is given.
+  MovingBodies* bodies = nullptr;
+  std::array<const std::int32_t*, D> owners{};
+  double density = 1.0;
 };
 
 }  // namespace meniscus::fluids

@@ -1,10 +1,13 @@
-"""Contacts that keep bodies from yielding to the pressure of a fluid, as rows of constraints."""
+"""Contacts and joints that keep bodies from yielding to the pressure of a fluid, as rows of constraints."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.solids.rigid.rigid_options import RigidContacts
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 Floats = npt.NDArray[np.float64]
@@ -13,8 +16,8 @@ _CLOSING = 0.5  # of the speed that gravity gives in the step: a contact that op
 _STICKING = 0.01  # of the same: a contact that slides more slowly sticks
 
 
-def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed: float) -> tuple[Ints, Floats]:
-    """Return pairs of bodies (k, 2), -1 for the world, and rows (k, 12) of the contacts of the last step that hold.
+def holding_rows(rigid: RigidSystem, centers: Floats, motions: Floats, speed: float) -> tuple[Ints, Floats]:
+    """Return pairs of bodies (k, 2), -1 for the world, and rows (k, 12) of what holds them: contacts of the last step, and joints.
 
     A contact holds along its normal where it has an impulse and does not open, and along the surface where it does not slide: the step
     of the world has just found so under the same forces.
@@ -25,12 +28,29 @@ def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed
         motions: (n, 6) of its bodies after the step.
         speed: that gravity gives in the step, m/s.
     """
-    contacts = rigid.contacts
+    found = [joint_rows(rigid), *_holding_contacts(rigid.contacts, _numbers_of_parts(rigid), centers, motions, speed)]
+    return np.ascontiguousarray(np.vstack([p for p, _ in found]), dtype=np.int32), np.ascontiguousarray(np.vstack([r for _, r in found]))
+
+
+def joint_rows(rigid: RigidSystem) -> tuple[Ints, Floats]:
+    """Return pairs of bodies (k, 2), -1 for the world, and rows (k, 12) of the joints alone."""
+    parts, rows = rigid.held_motions()
+    return np.ascontiguousarray(_numbers_of_parts(rigid)[parts]), rows
+
+
+def _numbers_of_parts(rigid: RigidSystem) -> Ints:
+    """Return the numbers of the bodies of parts, -1 of what forces do not move."""
     numbers = np.full(len(rigid.parts) + 1, -1, np.int32)
     where = {id(body): i for i, body in enumerate(rigid.bodies)}
     for part, entry in enumerate(rigid.parts):
         if entry.body is not None and entry.body.is_dynamic:
             numbers[part] = where[id(entry.body)]
+    return numbers
+
+
+def _holding_contacts(
+    contacts: RigidContacts, numbers: Ints, centers: Floats, motions: Floats, speed: float
+) -> Iterator[tuple[Ints, Floats]]:
     pressed = np.einsum("cd,cd->c", contacts.impulses, contacts.normals) > 0
     ends, points, normals = numbers[contacts.bodies[pressed]], contacts.points[pressed], contacts.normals[pressed]
     relative = np.zeros((len(points), 3))
@@ -47,12 +67,9 @@ def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed
     first = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
     first /= np.maximum(np.linalg.norm(first, axis=1), 1e-300)[:, None]
     second = np.cross(normals, first)
-    pairs, rows = [], []
     for mask, direction in ((holds, normals), (sticks, first), (sticks, second)):
-        pairs.append(ends[mask])
         row = np.zeros((int(mask.sum()), 12))
         for k, sign in ((0, 1.0), (1, -1.0)):
             row[:, 6 * k : 6 * k + 3] = sign * direction[mask]
             row[:, 6 * k + 3 : 6 * k + 6] = sign * np.cross(arms[k, mask], direction[mask])
-        rows.append(row)
-    return np.ascontiguousarray(np.vstack(pairs), dtype=np.int32), np.ascontiguousarray(np.vstack(rows))
+        yield ends[mask], row

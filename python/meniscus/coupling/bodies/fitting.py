@@ -20,14 +20,12 @@ def fitting_forms(fluid: SmokeSolver | LiquidSolver, world: World, known: Sequen
     """Return the forms of the bodies of a world in their order, those that are known again. Raises ValueError for what does not fit."""
     if fluid.grid.comm.size > 1:
         raise ValueError("a fluid that moves bodies needs a grid that is not cut among ranks")
-    if fluid.options.viscosity:
-        raise ValueError("viscosity has no traction on bodies that a fluid moves: it must be 0")
+    if isinstance(fluid, LiquidSolver) and fluid.options.viscosity:
+        raise ValueError("the viscosity of a liquid has no traction on bodies that it moves: it must be 0; that of a SmokeSolver has")
     if isinstance(fluid, LiquidSolver) and fluid.options.air == "fluid":
         raise ValueError('air="fluid" does not go with bodies that the liquid moves: take "open" or "pockets"')
     if world.bodies or world.others:
         raise ValueError("a fluid moves rigid bodies only: the world has others")
-    if world.rigid.joints:
-        raise ValueError("a fluid moves rigid bodies without joints: the world has some")
     of_body = {id(form.body): form for form in known}
     forms = [of_body.get(id(b)) or BodyForm(b, fluid.grid.dimension, f"body {i}") for i, b in enumerate(world.rigid.bodies)]
     for i, form in enumerate(forms):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from meniscus.core.solver import Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
 from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
-from meniscus.coupling.bodies.contact_rows import holding_contacts
+from meniscus.coupling.bodies.contact_rows import holding_rows, joint_rows
 from meniscus.coupling.bodies.fitting import fitting_forms
 from meniscus.coupling.bodies.ledger import ledger_of
 from meniscus.coupling.bodies.momentum import MomentumKeeper
@@ -23,11 +24,13 @@ from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, Fluid
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.fluids.pressure.projection import PushedBodies
+from meniscus.fluids.pushed_bodies import PushedBodies
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.face_arrays import closing_axes
 from meniscus.solids import RigidBody, World
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 # Of the volume of a cell: what bodies may press out of sealed fluid in a step before they are warned of.
 _SEALED = 0.1
 _GAS_STAGES = ("move_bodies", *SmokeSolver.stages)
@@ -53,8 +56,8 @@ class FluidWorld(Solver[FluidWorldReport]):
     order; in smoke they move with those of its beginning. Smoke has no weight: bodies in it lose that of the air that they displace.
 
     Args:
-        fluid: a `SmokeSolver` or a `LiquidSolver`, without viscosity; it may have a solid of its own, whose motion is given.
-        world: of rigid bodies without joints, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
+        fluid: a `SmokeSolver`, or a `LiquidSolver` without viscosity; it may have a solid of its own, whose motion is given.
+        world: of rigid bodies, joined or not, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
             z = 0, with their masses per metre; gravity is in the plane.
 
     Attributes:
@@ -89,7 +92,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         own = own.obstacle if isinstance(own, BodiesSolid) else own
         self._solid = BodiesSolid(own, fluid.velocity, fluid.options.slip, lambda: self._forms)
         fluid.sampled_solid = self._solid
-        self._before, self._carried = np.zeros((n, 3)), np.zeros((n, 6))
+        self._before, self._carried, self._stresses = np.zeros((n, 3)), np.zeros((n, 6)), np.zeros((n, 6))
         keeps = isinstance(fluid, SmokeSolver) and bool(closing_axes(fluid.grid))
         self._warned = False
         self._momentum = MomentumKeeper(fluid.velocity, fluid.options.air_density) if keeps else None
@@ -142,8 +145,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
-        core = self._core(1.0, rest, rest, held=None)
-        _with_bodies(self.fluid, core, self._solid.before, lambda: fluid.to_middle(dt))
+        core = self._core(1.0, rest, rest, joint_rows(self.world.rigid))
+        with _handed_to(fluid.projection_stage, core, self._solid.before):
+            fluid.to_middle(dt)
         if fluid.gravity.any():
             self.loads[...], self.rates[...] = core.impulses, core.velocities
 
@@ -158,7 +162,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
         self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
         # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
-        self._carried = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        self._carried = self._motions()
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
         try:
@@ -190,7 +194,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def transport(self, dt: float) -> None:
         """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
-        keeper = self._momentum if _nothing_held(self.bodies, self._solid) else None
+        keeper = self._momentum if _nothing_held(self.world, self._solid) else None
         if keeper is not None:
             keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
@@ -214,37 +218,41 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     @stage()
     def diffuse(self, dt: float) -> None:
-        """Call that of the solver, which has no viscosity."""
-        self.fluid.diffuse(dt)
+        """Call that of the solver; stresses of gas without slip move the bodies within its solve."""
+        self._stresses = np.zeros((len(self._forms), 6))
+        if not (isinstance(self.fluid, SmokeSolver) and self.fluid.options.viscosity and self._forms):
+            self.fluid.diffuse(dt)
+            return
+        motions = self._motions()
+        core = self._core(0.0, motions, motions, self._holding(motions, dt))
+        with _handed_to(self.fluid.viscosity_stage, core, self._solid.now):
+            self.fluid.diffuse(dt)
+        self._take(motions, np.asarray(core.velocities), 1.0)
+        self._stresses = np.asarray(core.impulses).copy()
 
     @stage()
     def project(self, dt: float) -> None:
         """Find the pressure, and the velocities of the bodies with it."""
-        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
-        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
-        held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
+        motions = self._motions()
+        held = self._holding(motions, dt)
         core = self._core(dt, motions, self._carried, held)
-        _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
+        with _handed_to(self.fluid.projection_stage, core, self._solid.now):
+            self.fluid.project(dt)
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
-        part = 0.5 if _staggered(self.fluid) else 1.0
         self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
-        for i, body in enumerate(self.bodies):
-            if not body.is_dynamic:
-                continue
-            kick = part * momentum_of(body, after[i] - motions[i])
-            body.momentum[...] += kick[:3]
-            body.angular_momentum[...] += kick[3:]
+        self._take(motions, after, 0.5 if _staggered(self.fluid) else 1.0)
         attached = np.asarray(core.attached)
-        if self._momentum is not None and _nothing_held(self.bodies, self._solid):
+        if self._momentum is not None and _nothing_held(self.world, self._solid):
             known = self.attached if self.attached.any() else attached
             grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
             self._momentum.settle(self._solid.now, self.bodies, grown, mass)
         self.attached[...] = attached
         told = self.running_report
-        told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
+        work += np.einsum("bk,bk->b", self._stresses, motions)
+        told.forces, told.held = BodyForces(self.bodies, impulses + self._stresses, work, dt), len(held[0])
 
     @stage()
     def extend(self, dt: float) -> None:
@@ -258,7 +266,25 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     # --- parts -----------------------------------------------------------------------------------------------------------------------
 
-    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None) -> Any:
+    def _motions(self) -> Floats:
+        """Return the velocities (n, 6) of the bodies."""
+        return np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+
+    def _holding(self, motions: Floats, dt: float) -> tuple[Ints, Floats]:
+        """Return what holds the bodies in this step, see `holding_rows`."""
+        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        return holding_rows(self.world.rigid, self._before, motions, fastest * dt)
+
+    def _take(self, before: Floats, after: Floats, part: float) -> None:
+        """Give bodies a part of the change of their velocities."""
+        for i, body in enumerate(self.bodies):
+            if not body.is_dynamic:
+                continue
+            kick = part * momentum_of(body, after[i] - before[i])
+            body.momentum[...] += kick[:3]
+            body.angular_momentum[...] += kick[3:]
+
+    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Ints, Floats]) -> Any:
         """Return the bodies as the pressure of a solve over dt seconds sees them."""
         bodies = self.bodies
         n = len(bodies)
@@ -269,7 +295,7 @@ class FluidWorld(Solver[FluidWorldReport]):
                 if isinstance(self.fluid, SmokeSolver):
                     hydrostatic[i] = body.gravity
         faces = [form.planes() for form in self._forms]
-        pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
+        pairs, rows = held
         free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
         return _fluids.MovingBodies(
             np.array([b.state_row[:3] for b in bodies]).reshape(n, 3),
@@ -332,15 +358,18 @@ def _seals_fluid_off(fluid: SmokeSolver | LiquidSolver, dt: float) -> bool:
     return True
 
 
-def _nothing_held(bodies: Sequence[RigidBody], solid: BodiesSolid) -> bool:
+def _nothing_held(world: World, solid: BodiesSolid) -> bool:
     """Return whether nothing but fluid and bodies that move takes momentum."""
-    return all(body.is_dynamic for body in bodies) and solid.solid is None
+    rigid = world.rigid
+    joined = [rigid.parts[part].body for joint in rigid.joints for part in joint.bodies]
+    return all(body is not None and body.is_dynamic for body in [*rigid.bodies, *joined]) and solid.solid is None
 
 
-def _with_bodies(fluid: SmokeSolver | LiquidSolver, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
-    """Call what projects the velocity, with bodies that the pressure moves."""
-    fluid.projection_stage.bodies = PushedBodies(core, sample.owners, sample.films) if core.count else None
+@contextmanager
+def _handed_to(stage: ProjectionStage | ViscosityStage, core: Any, sample: BodySample) -> Iterator[None]:
+    """Let a stage of the fluid move the bodies."""
+    stage.bodies = PushedBodies(core, sample.owners, sample.films) if core.count else None
     try:
-        call()
+        yield
     finally:
-        fluid.projection_stage.bodies = None
+        stage.bodies = None

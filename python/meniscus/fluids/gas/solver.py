@@ -55,6 +55,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         temperature: in the unit of `ambient`.
         pressure: of the last projection, Pa, float64.
         time: seconds.
+        viscosity_stage: lets viscosity act, likewise.
         projection_stage: makes the velocity divergence-free, with the bodies that a `FluidWorld` hands to it.
         walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
         source_divergence: of the emitters of the step that goes on, 1/s; None: no emitter has one.
@@ -93,7 +94,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self.source_divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
-        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
+        self.viscosity_stage = ViscosityStage(grid, o.viscosity, o.tolerance, density=o.air_density)
         self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance)
         self.walls: ThinWalls | None = None
 
@@ -201,7 +202,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self.sampled_solid, self.time + dt)
+        self.running_report.viscosity = self.viscosity_stage.act(self.velocity, dt, self.sampled_solid, self.time + dt)
 
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:

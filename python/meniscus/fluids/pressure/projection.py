@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 from meniscus.fluids.problems import cells_of, core_type, solver_for
+from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.grid.transport.visibility import component_masks
@@ -49,22 +50,6 @@ class ProjectionInfo(SolveInfo):
     """Report of a projection: a SolveInfo with one entry per region of fluid."""
 
     regions: tuple[Region, ...] = field(default=())
-
-
-@dataclass(frozen=True, eq=False)
-class PushedBodies:
-    """Rigid bodies that the pressure of one projection moves.
-
-    Attributes:
-        core: inertia, motion and constraints of the bodies; after the projection, their velocities and impulses.
-        owners: per axis an int32 array over the faces, the number of the body to which a face near bodies belongs, else -1; on sides of
-            the domain -2 minus the number.
-        films: per axis a bool mask of faces along gaps between solids that are narrower than a cell.
-    """
-
-    core: Any
-    owners: tuple[npt.NDArray[np.int32], ...]
-    films: tuple[npt.NDArray[np.bool_], ...]
 
 
 class PressureSolver(CachedSolver):

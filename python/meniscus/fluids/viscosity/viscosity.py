@@ -5,6 +5,7 @@ from __future__ import annotations
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.problems import solver_for, viscosity_problem
+from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
@@ -31,6 +32,8 @@ def diffuse(
     tolerance: float = 1e-8,
     max_iterations: int = 200,
     solver: ViscositySolver | None = None,
+    bodies: PushedBodies | None = None,
+    density: float = 1.0,
 ) -> tuple[SolveInfo, ...]:
     """Apply viscosity to a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
@@ -51,6 +54,8 @@ def diffuse(
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
         solver: reused from step to step.
+        bodies: those within `solid`, without slip, that the stresses of the fluid move; they hold the result.
+        density: of the fluid, kg/m^3; it matters for bodies alone.
 
     Returns:
         The report of the solve of each component.
@@ -59,10 +64,19 @@ def diffuse(
         ConvergenceError: the tolerance was not met; the velocity is unchanged.
         TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a negative viscosity.
 
-    Source: Müller et al. 2008, section 10.1.
+    Source: Müller et al. 2008, section 10.1; Gibou et al. 2002, section 2 (solids at their distance).
     """
     solver = solver_for(velocity, ViscositySolver, solver)
-    problem = viscosity_problem(velocity, viscosity=viscosity, solid=solid, liquid=liquid, slip=slip, time=_checks.number("time", time))
+    problem = viscosity_problem(
+        velocity,
+        viscosity=viscosity,
+        solid=solid,
+        liquid=liquid,
+        slip=slip,
+        time=_checks.number("time", time),
+        bodies=bodies,
+        density=_checks.positive("density", density),
+    )
     options = solve_options(tolerance, max_iterations, "multigrid")
     converged, raw = solver._core.diffuse(velocity._core, _checks.positive("dt", dt), problem, options)
     infos = tuple(SolveInfo(**facts(i, 0.0)) for i in raw)

@@ -25,6 +25,8 @@ Vector3 turn_between(const Joint& joint, const FormPose& first, const FormPose& 
   return length > 0 ? Vector3((2 * std::atan2(length, d.w()) / length) * d.vec()) : Vector3(2 * d.vec());
 }
 
+FormPose pose_of(const RigidState& s) { return {s.orientation().toRotationMatrix(), s.position}; }
+
 }  // namespace
 
 JointAxes axes_of(const Joint& joint) {
@@ -41,11 +43,7 @@ double joint_place(const Joint& joint, const FormPose& first, const FormPose& se
 }
 
 double joint_place(const Joint& joint, std::span<const RigidState> states) {
-  const auto pose = [&](std::size_t k) {
-    const RigidState& s = states[joint.bodies[k]];
-    return FormPose{s.orientation().toRotationMatrix(), s.position};
-  };
-  return joint_place(joint, pose(0), pose(1));
+  return joint_place(joint, pose_of(states[joint.bodies[0]]), pose_of(states[joint.bodies[1]]));
 }
 
 std::int32_t joint_errors(const Joint& joint, const FormPose& first, const FormPose& second, std::array<double, 6>& errors) {
@@ -110,6 +108,27 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
   const double total = h * (h * joint.stiffness + joint.damping);
   out.softness = inverse_of_response(total);
   out.spring_target = -h * joint.stiffness * (out.place - joint.rest) * out.softness;
+}
+
+std::vector<HeldMotion> held_motions(std::span<const Joint> joints, std::span<const JointMemory> memory,
+                                     std::span<const RigidState> states) {
+  std::vector<HeldMotion> out;
+  JointRows rows;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const auto [a, b] = joints[j].bodies;
+    prepare_joint(joints[j], pose_of(states[a]), {}, pose_of(states[b]), {}, 1.0, rows);
+    const auto add = [&](const ImpulseRow& row) {
+      HeldMotion& motion = out.emplace_back(HeldMotion{static_cast<std::int32_t>(j), {}});
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto axis = static_cast<Index>(k);
+        motion.row[k] = row.direction[axis], motion.row[k + 3] = row.arm[0][axis];
+        motion.row[k + 6] = -row.direction[axis], motion.row[k + 9] = -row.arm[1][axis];
+      }
+    };
+    for (std::int32_t i = 0; i < rows.count; ++i) add(rows.rows[i]);
+    if (rows.moves && (memory[j].low != 0 || memory[j].high != 0)) add(rows.free);
+  }
+  return out;
 }
 
 void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {

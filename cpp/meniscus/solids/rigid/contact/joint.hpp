@@ -9,6 +9,8 @@
 #include "meniscus/solids/rigid/forms/rigid_form.hpp"
 
 #include <limits>
+#include <span>
+#include <vector>
 
 namespace meniscus::solids {
 
@@ -81,6 +83,16 @@ double joint_place(const Joint& joint, std::span<const RigidState> states);
 
 /// What is wrong with the places of two bodies, in the order of the equations; returns how many these are.
 std::int32_t joint_errors(const Joint& joint, const FormPose& first, const FormPose& second, std::array<double, 6>& errors);
+
+/// A relative motion that a joint keeps from changing: the row times the linear and angular velocities of the first and of the
+/// second body.
+struct HeldMotion {
+  std::int32_t joint;
+  std::array<double, 12> row;
+};
+/// One for each equation of the joints, and one for each that pushes at a limit.
+std::vector<HeldMotion> held_motions(std::span<const Joint> joints, std::span<const JointMemory> memory,
+                                     std::span<const RigidState> states);
 
 void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& first_inertia, const FormPose& second,
                    const WorldInertia& second_inertia, double h, JointRows& out);

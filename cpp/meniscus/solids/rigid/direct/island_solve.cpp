@@ -15,8 +15,6 @@ constexpr double first_stiffness = 1, growth = 10, most_stiffness = 1e4;
 constexpr int most_turns = 60, most_worse = 12, most_steps = 15, most_cuts = 8;
 /// Of the slope at the start of a line search: what may be left of it.
 constexpr double steep = 0.5;
-/// Energy that rounding gives, relative.
-constexpr double rounding = 1e-9;
 
 double inverse_of(double x) { return x > 0 ? 1 / x : 0; }
 
@@ -342,22 +340,6 @@ double IslandSolve::solve(const IslandBodies& all, const ContactOptions& options
   for (const Node& n : nodes_) all.velocities[n.body] = n.best;
   for (const Point& p : points_) write(all, p, p.best);
   return best;
-}
-
-bool IslandSolve::gains_energy(const IslandBodies& all) const {
-  for (const Pair& pair : pairs_)
-    for (const std::int32_t body : all.groups[pair.group].bodies)
-      if (!all.moves[body] && (!all.velocities[body].linear.isZero(0) || !all.velocities[body].angular.isZero(0))) return false;
-  const auto energy = [](const Node& n, const RigidVelocity& v) {
-    return n.mass * v.linear.squaredNorm() + v.angular.dot(n.inertia * v.angular);
-  };
-  double before = 0, free = 0, after = 0;
-  for (const Node& n : nodes_) {
-    before += energy(n, n.before);
-    free += energy(n, n.free);
-    after += energy(n, all.velocities[n.body]);
-  }
-  return after > (1 + rounding) * std::max(before, free);
 }
 
 void IslandSolve::restore(const IslandBodies& all) const {

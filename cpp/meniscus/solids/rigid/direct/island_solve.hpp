@@ -39,9 +39,6 @@ class IslandSolve {
   /// Finds impulses after which the next sweep would change no velocity at a point by more than `enough` (m/s), or comes near;
   /// writes them and the velocities, and returns what it would change.
   double solve(const IslandBodies& all, const ContactOptions& options, IslandImpulses which, double enough);
-  /// Whether after `solve` the island has more energy of motion than before it and than without impulses, though nothing that it
-  /// touches moves on a given path.
-  bool gains_energy(const IslandBodies& all) const;
   /// Writes what was before `solve`.
   void restore(const IslandBodies& all) const;
   Index nbytes() const;

@@ -120,8 +120,7 @@ bool RigidSystem::solve_island(IslandSolve& own, std::span<const std::int32_t> g
                 [&](RigidVelocity& first, RigidVelocity& second) { sweep_contacts(g, points_of(g), options, first, second); });
     for (const SolverPoint& p : points_of(g).points) after = std::max(after, p.change);
   }
-  // Contact takes energy at most to rounding: velocities that it should reach after rebounds may ask for more.
-  if (after <= before && (push || !own.gains_energy(all))) return true;
+  if (after <= before) return true;
   own.restore(all);
   return false;
 }
