@@ -72,17 +72,28 @@ std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, cons
                                                   const py::array& velocities, const py::array& carried,
                                                   const py::array& impulses, const py::array& hydrostatic,
                                                   const py::array& planes, const py::array& owners, const py::array& held,
-                                                  const py::array& rows, const py::array& free) {
+                                                  const py::array& rows, const py::array& free, const py::array& predicted,
+                                                  const py::array& added) {
   const auto n = static_cast<Index>(masses.size()), k = static_cast<Index>(held.size() / 2);
   const auto x = rows_of_numbers<3>(centers, "centers", n), g = rows_of_numbers<3>(hydrostatic, "hydrostatic", n);
   const auto v = rows_of_numbers<6>(velocities, "velocities", n), p = rows_of_numbers<6>(impulses, "impulses", n);
   const auto m = rows_of_numbers<1>(masses, "masses", n);
   const auto i = rows_of_numbers<9>(inertias, "inertias", n);
   const auto jacobians = rows_of_numbers<12>(rows, "rows", k);
-  const auto c = rows_of_numbers<6>(carried, "carried", n);
+  const auto c = rows_of_numbers<6>(carried, "carried", n), ahead = rows_of_numbers<6>(predicted, "predicted", n);
+  const auto more = rows_of_numbers<36>(added, "added", n);
   std::vector<fluids::MovingBody> bodies;
   for (std::size_t b = 0; b < m.size(); ++b)
-    bodies.push_back({x[b], m[b][0], Eigen::Map<const Eigen::Matrix3d>(i[b].data()), v[b], c[b], p[b], g[b], {}});
+    bodies.push_back({x[b],
+                      m[b][0],
+                      Eigen::Map<const Eigen::Matrix3d>(i[b].data()),
+                      v[b],
+                      c[b],
+                      p[b],
+                      g[b],
+                      {},
+                      ahead[b],
+                      Eigen::Map<const fluids::Matrix6>(more[b].data())});
   const auto faces = static_cast<Index>(owners.size());
   const auto of_faces = rows_of_numbers<4>(planes, "planes", faces);
   const auto* const of_body = data_of<std::int32_t>(owners, "plane_owners", faces);
@@ -108,7 +119,8 @@ void bind_bodies(py::module_& m) {
   using py::arg;
   py::class_<fluids::MovingBodies>(m, "MovingBodies")
       .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("carried"),
-           arg("impulses"), arg("hydrostatic"), arg("planes"), arg("plane_owners"), arg("held"), arg("rows"), arg("free"))
+           arg("impulses"), arg("hydrostatic"), arg("planes"), arg("plane_owners"), arg("held"), arg("rows"), arg("free"),
+           arg("predicted"), arg("added"))
       .def_property_readonly("count", &fluids::MovingBodies::count)
       .def_property_readonly_static("film_opening", [](const py::object&) { return fluids::MovingBodies::film_opening; })
       .def_property_readonly("velocities", [](const fluids::MovingBodies& b) { return array_of(b.velocities_after()); })

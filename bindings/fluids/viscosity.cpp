@@ -9,10 +9,10 @@ namespace {
 
 template <class T, int D>
 fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, Field<T, D>* viscosity_field,
-                                                      const grid::SolidBoundary<T, D>* solid, Field<T, D>* liquid,
-                                                      double air_viscosity, double air_density, double time,
+                                                      grid::SolidBoundary<T, D>* solid, Field<T, D>* liquid, double air_viscosity,
+                                                      double air_density, double time, double density, Field<double, D>* pressure,
                                                       fluids::MovingBodies* bodies,
-                                                      const std::optional<std::array<py::array, D>>& owners, double density) {
+                                                      const std::optional<std::array<py::array, D>>& owners) {
   require(!bodies || solid, "bodies that the stresses of a fluid move need their level set as `solid`");
   return {.viscosity = viscosity,
           .viscosity_field = viscosity_field,
@@ -21,9 +21,10 @@ fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, Field<T,
           .air_viscosity = air_viscosity,
           .air_density = air_density,
           .time = time,
+          .density = density,
+          .pressure = pressure,
           .bodies = bodies,
-          .owners = body_owners<D>(solid ? solid->grid().local_shape() : Coord<D>{}, bodies, owners),
-          .density = density};
+          .owners = body_owners<D>(solid ? solid->grid().local_shape() : Coord<D>{}, bodies, owners)};
 }
 
 /// The fields of a problem live as long as its Python object.
@@ -33,9 +34,9 @@ void bind_viscosity_problem(py::module_& m, const char* name) {
   const auto none = py::none();
   py::class_<fluids::ViscosityProblem<T, D>>(m, name).def(
       py::init(&make_viscosity_problem<T, D>), arg("viscosity") = 0.0, arg("viscosity_field") = none, arg("solid") = none,
-      arg("liquid") = none, arg("air_viscosity") = 0.0, arg("air_density") = 0.0, arg("time") = 0.0, arg("bodies") = none,
-      arg("owners") = none, arg("density") = 1.0, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(), py::keep_alive<1, 5>(),
-      py::keep_alive<1, 9>(), py::keep_alive<1, 10>());
+      arg("liquid") = none, arg("air_viscosity") = 0.0, arg("air_density") = 0.0, arg("time") = 0.0, arg("density") = 1.0,
+      arg("pressure") = none, arg("bodies") = none, arg("owners") = none, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
+      py::keep_alive<1, 5>(), py::keep_alive<1, 10>(), py::keep_alive<1, 11>(), py::keep_alive<1, 12>());
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ def viscosity_problem(
     time: float,
     air_viscosity: float | None = None,
     air_density: float = 0.0,
-    bodies: PushedBodies | None = None,
     density: float = 1.0,
+    pressure: CellField | None = None,
+    bodies: PushedBodies | None = None,
 ) -> Any:
     """Return the core's description of a viscosity problem; arguments as for `diffuse_liquid`. Raises TypeError or ValueError."""
     _checks.choice("slip", slip, Slip)
@@ -43,9 +44,10 @@ def viscosity_problem(
         air_viscosity=0.0 if air_viscosity is None else _checks.number("air_viscosity", air_viscosity),
         air_density=0.0 if air_viscosity is None else _checks.positive("air_density", air_density),
         time=time,
+        density=density,
+        pressure=cells_of("pressure", pressure, velocity, np.float64),
         bodies=None if bodies is None else bodies.core,
         owners=None if bodies is None else bodies.owners,
-        density=density,
     )
 
 

@@ -73,32 +73,37 @@ class ViscosityStage:
         time: float,
         liquid: LevelSet | None = None,
         project: Callable[[], None] | None = None,
+        pressure: CellField | None = None,
     ) -> tuple[SolveInfo, ...]:
         """Let viscosity act on a velocity, in place, in the step of dt that ends at a time (s); one fact per solve.
 
         With `project`, which makes the velocity divergence-free, viscosity acts on the result of that, and what this has changed is taken
-        back afterwards. Else walls without slip would hold up forces that pressure balances: water at rest would move.
+        back afterwards. Else walls without slip would hold up forces that pressure balances: water at rest would move. For gas, the last
+        `pressure` does it, see `diffuse`.
         """
         if self._solver is None:
             return ()
         if project is None:
-            return self._diffuse(velocity, dt, solid, time, liquid)
+            return self._diffuse(velocity, dt, solid, time, liquid, pressure)
         if self._change is None:
             self._change = velocity.copy()
         self._change.assign(velocity)
         project()
         _grid.combine(self._change._core, 1.0, self._change._core, -1.0, velocity._core)
-        result = self._diffuse(velocity, dt, solid, time, liquid)
+        result = self._diffuse(velocity, dt, solid, time, liquid, None)
         _grid.combine(velocity._core, 1.0, velocity._core, 1.0, self._change._core)
         return result
 
-    def _diffuse(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None) -> tuple[SolveInfo, ...]:
+    def _diffuse(
+        self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None, pressure: CellField | None
+    ) -> tuple[SolveInfo, ...]:
         parts: dict[str, Any] = {"solid": solid.at(time, dt), "liquid": liquid, "time": time, "tolerance": self._tolerance}
         if isinstance(self._solver, LiquidViscositySolver):
             if self._air is not None:
                 parts["air_viscosity"], parts["air_density"] = self._air
             return (diffuse_liquid(velocity, dt, self._viscosity, solver=self._solver, **parts),)
-        return diffuse(velocity, dt, self._viscosity, solver=self._solver, bodies=self.bodies, density=self._density, **parts)
+        parts |= {"density": self._density, "pressure": pressure, "bodies": self.bodies}
+        return diffuse(velocity, dt, self._viscosity, solver=self._solver, **parts)
 
 
 class ProjectionStage:

@@ -157,7 +157,7 @@ def test_sizes_from_millimetres_to_a_hundred_metres_do_the_same(size: float) -> 
 
 
 def wrong_viscosity() -> FluidWorld:
-    return FluidWorld(SmokeSolver(ms.Grid((8, 8), 0.1), SmokeOptions(viscosity=1e-3)), World())
+    return FluidWorld(LiquidSolver(ms.Grid((8, 8, 8), 0.1), LiquidOptions(viscosity=1e-3)), World())
 
 
 def particles() -> FluidWorld:

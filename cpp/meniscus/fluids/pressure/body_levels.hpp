@@ -21,7 +21,7 @@ class BodyLevels {
 
   /// Numbers the closed regions, and marks those with fewer than `least` cells as pockets.
   void label(const grid::PoissonSolver<D>& poisson, Index least);
-  std::int32_t label_of(Index cell) const { return labels_.empty() ? open : labels_[cell]; }
+  std::int32_t label_of(Index cell) const { return labels_.size() == 0 ? open : labels_[cell]; }
 
   /// Finds the levels of L + B S^-1 scale B^T. `outlets`: whether something open touches a body, one for each `freedoms`
   /// velocities.

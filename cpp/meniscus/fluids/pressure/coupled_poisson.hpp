@@ -27,7 +27,8 @@ class CoupledPoisson {
   Index coarse() const { return deflation_.columns(); }
   const BodyLevels<D>& levels() const { return levels_; }
   Index bytes() const {
-    return deflation_.bytes() + levels_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size() + t_.size());
+    return deflation_.bytes() + levels_.bytes() +
+           8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size() + t_.size());
   }
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---

@@ -23,9 +23,9 @@ Matrix6 among(const Matrix6& a, const Vector6& free) {
 }
 
 Matrix6 inertia_of(const MovingBody& body) {
-  Matrix6 s = Matrix6::Zero();
-  s.topLeftCorner<3, 3>() = body.mass * Eigen::Matrix3d::Identity();
-  s.bottomRightCorner<3, 3>() = body.inertia;
+  Matrix6 s = body.added;
+  s.topLeftCorner<3, 3>() += body.mass * Eigen::Matrix3d::Identity();
+  s.bottomRightCorner<3, 3>() += body.inertia;
   return s;
 }
 
@@ -36,7 +36,8 @@ MovingBodies::MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConst
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const MovingBody& body = bodies_[b];
     require(body.mass >= 0 && std::isfinite(body.mass) && body.inertia.allFinite() && body.center.allFinite() &&
-                body.velocity.allFinite() && body.carried.allFinite() && body.impulse.allFinite() && body.hydrostatic.allFinite(),
+                body.velocity.allFinite() && body.carried.allFinite() && body.predicted.allFinite() && body.impulse.allFinite() &&
+                body.hydrostatic.allFinite(),
             "body ", b, " must have a mass that is not negative, and finite values");
     if (body.mass > 0)
       require(Eigen::LLT<Matrix6>(among(inertia_of(body), free_)).info() == Eigen::Success, "the inertia of body ", b,
@@ -76,7 +77,7 @@ void MovingBodies::factor() {
     inverse_[b] = (0.5 * (inverse_[b] + inverse_[b].transpose())).eval();
     // What the attached fluid brings along.
     weight_[b] += attached_[b] * (body.carried - body.velocity);
-    Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b];
+    Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b] + own * body.predicted;
   }
   find_islands();
   change_.assign(6 * bodies_.size(), 0.0);
@@ -161,7 +162,7 @@ void MovingBodies::finish(std::span<const double> pressure) {
   respond(pressure, v);
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const Vector6 change = Eigen::Map<const Vector6>(change_.data() + 6 * b) + Eigen::Map<const Vector6>(v.data() + 6 * b);
-    after_[b] = bodies_[b].velocity + change;
+    after_[b] = bodies_[b].velocity + change - bodies_[b].predicted;
     const Vector6 pushed = weight_[b] + Eigen::Map<const Vector6>(pressure.data() + 6 * b) - attached_[b] * change;
     impulses_[b] = free_.cwiseProduct(pushed);
   }

@@ -36,6 +36,10 @@ struct MovingBody {
   /// Of a convex polyhedron with few faces, half-spaces n . x <= c around the centre, (n, c): its cells are cut exactly, edges
   /// as well. Empty: as the level set has it.
   std::vector<Eigen::Vector4d> planes;
+  /// What another solve is expected to change of the velocity: this one happens to a body that has it, and gives it back.
+  Vector6 predicted = Vector6::Zero();
+  /// Inertia that is known to move with it, beside what `attach` finds.
+  Matrix6 added = Matrix6::Zero();
 };
 
 /// What holds bodies: the velocity of a point of one relative to that of another, or to the world, does not change along a

@@ -49,11 +49,11 @@ class PlaceRows {
   std::vector<grid::NearestImage<D>> images_;
 };
 
-/// Adds to the velocity of a solid, on the faces that belong to bodies, what a solve has changed of theirs. `owners`: per axis and
-/// face in C order.
+/// Adds to the velocity of a solid, on the faces that belong to bodies, what a solve has changed of theirs. `owners`: per axis
+/// and face in C order.
 template <class T, int D>
-void move_walls(const grid::SolidBoundary<T, D>& solid, const std::array<const std::int32_t*, D>& owners,
-                const MovingBodies& bodies, double time) {
+void move_walls(grid::SolidBoundary<T, D>& solid, const std::array<const std::int32_t*, D>& owners, const MovingBodies& bodies,
+                double time) {
   grid::MacField<T, D>* walls = solid.velocity();
   if (!walls) return;
   const PlaceRows<D> places(solid.grid(), bodies);

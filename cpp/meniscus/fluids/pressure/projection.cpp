@@ -25,8 +25,8 @@ PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layo
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
-  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() + inside_.size() + coupled_.bytes() +
-            body_rows_.bytes() + 8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
+  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() + inside_.size() + coupled_.bytes() + body_rows_.bytes() +
+            8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
   for (const auto& f : open_) n += 8 * f.size();
   for (const auto& f : given_) n += f.size();
   return n;

@@ -122,8 +122,9 @@ class PressureSolver {
                            const PressureProblem<T, D>& problem, const Vec<double, D>& gain);
   /// Pressures given at faces, and jumps of the pressure at the surface.
   void add_given_pressures_to_right_hand_side();
-  /// Corrects the net fluxes of closed regions that no body can take up, but for those that `poisson_` distributes evenly over their cells, and sets the
-  /// reports of the regions; returns a bound on the norm of what that has subtracted from the right-hand side.
+  /// Corrects the net fluxes of closed regions that no body can take up, but for those that `poisson_` distributes evenly over
+  /// their cells, and sets the reports of the regions; returns a bound on the norm of what that has subtracted from the
+  /// right-hand side.
   double balance(FluxCorrection fix, bool bodies, ProjectionReport<D>& report);
   template <class Weight>
   double subtract(const std::vector<double>& excess, const Weight& weight);

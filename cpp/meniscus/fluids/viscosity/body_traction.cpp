@@ -88,7 +88,7 @@ bool BodyTraction<D>::solve(const Systems& systems, const numerics::SolveOptions
   }
   // What walls give bodies that keep their velocity moves them, and they the fluid.
   bodies_->respond(given_, change_);
-  for (double& v : change_) v = -v;
+  for (std::size_t k = 0; k < change_.size(); ++k) change_[k] = bodies_->change()[k] - change_[k];
   for (std::size_t d = 0; d < D; ++d) rows_[d].scatter(change_, b_[d].data());
   const double norm = std::sqrt(inner_product(b_, b_));
   for (std::size_t d = 0; d < D; ++d) systems[d]->scale_residuals(norm);

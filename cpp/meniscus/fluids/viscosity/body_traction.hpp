@@ -5,8 +5,8 @@
 ///
 ///   m u_i + sum (u_i - u_j) + c (u_i - J V) = m u*_i,      S (V - V*) = kappa sum c J^T (u_i - J V),
 ///
-/// with m = h^2 / (nu dt) and kappa = rho h^D / m. Eliminating V with S' = S + kappa sum c J^T J leaves one symmetric system for all
-/// components of u, A - kappa B S'^-1 B^T with the rows B = c J, definite for bodies of any weight.
+/// with m = h^2 / (nu dt) and kappa = rho h^D / m. Eliminating V with S' = S + kappa sum c J^T J leaves one symmetric system for
+/// all components of u, A - kappa B S'^-1 B^T with the rows B = c J, definite for bodies of any weight.
 #pragma once
 
 #include "meniscus/fluids/pressure/moving_bodies.hpp"
@@ -27,8 +27,8 @@ class BodyTraction {
   /// Factors S', once all samples are known.
   void factor();
 
-  /// Solves for the `x` of the systems with their `b`, in which walls have the velocity that bodies begin with, and gives the bodies
-  /// their velocities and impulses. Returns whether it converged.
+  /// Solves for the `x` of the systems with their `b`, in which walls have the velocity that bodies begin with, and gives the
+  /// bodies their velocities and impulses. Returns whether it converged.
   bool solve(const Systems& systems, const numerics::SolveOptions& options, numerics::SolveInfo& info);
   Index bytes() const;
 

@@ -182,7 +182,7 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
         if ((on_side[0] && c[a] == 0) || (on_side[1] && c[a] == cells_.cells[a])) {
           given_[i] = given_by_side;
           fixed_[i] = value;
-        } else if (problem.solid && at_face<D>(problem.solid->levelset().view(), axis, c) <= 0) {
+        } else if (problem.solid && at_face<D>(std::as_const(*problem.solid).levelset().view(), axis, c) <= 0) {
           given_[i] = given_by_solid;
           fixed_[i] = !problem.solid->sticks() ? value : moving ? static_cast<double>(moving[k]) : 0.0;
         } else {

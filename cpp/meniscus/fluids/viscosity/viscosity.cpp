@@ -48,7 +48,7 @@ template <int D>
 Index ViscositySolver<D>::bytes() const {
   Index n = 0;
   for (const Component& c : components_)
-    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.wall.size());
+    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.wall.size() + c.push.size());
   return n + traction_.bytes();
 }
 
@@ -75,6 +75,8 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   }
   velocity.fill_ghosts(problem.time);
   if (problem.liquid) problem.liquid->fill_ghosts(problem.time);
+  require(!problem.pressure || problem.pressure->grid() == grid_, "the pressure must have the grid of the velocity");
+  if (problem.pressure) problem.pressure->fill_ghosts(problem.time);
   const bool sticks = problem.solid && problem.solid->sticks();
   // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
   // diagonal, or a uniform flow would have shear.
@@ -85,7 +87,7 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
     traction_.begin(*problem.bodies, problem.density * std::pow(grid_.spacing(), D) / mass);
   }
   for (int d = 0; d < D; ++d) {
-    describe(d, velocity, problem);
+    describe(d, velocity, dt, problem);
     assemble(d, velocity, mass, sticks);
     if (moves) touch_bodies(d, problem);
   }
@@ -121,7 +123,8 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
     const auto take = [&](const Coord<D>& c, Index first, Index count) {
       T* to = view.at(c);
       for (Index k = 0; k < count; ++k)
-        to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k] : own.poisson.x[first + k]);
+        to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k]
+                                                    : own.poisson.x[first + k] - (problem.pressure ? own.push[first + k] : 0.0));
     };
     own.layout.halo.exchange(d, own.poisson.x.data());
     if (grid_.shared(d, 1)) {
@@ -138,7 +141,8 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem) {
+void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, double dt,
+                                  const ViscosityProblem<T, D>& problem) {
   const grid::Field<double, D>* solid = problem.solid ? &problem.solid->levelset() : nullptr;
   const grid::MacField<T, D>* solid_velocity = problem.solid ? problem.solid->velocity() : nullptr;
   const grid::Field<T, D>* liquid = problem.liquid;
@@ -152,7 +156,9 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     own.layout = layout;
     own.fixed = Block<std::uint8_t>(layout.size);
     own.value = Block<double>(layout.size);
-    own.distance = own.wall = {};
+    own.distance = {};
+    own.wall = {};
+    own.push = {};
     std::fill(own.fixed.begin(), own.fixed.end(), std::uint8_t(0));
     std::fill(own.value.begin(), own.value.end(), 0.0);
   }
@@ -161,6 +167,13 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       *v = Block<double>(layout.size);
       std::fill(v->begin(), v->end(), 0.0);
     }
+  if (problem.pressure && own.push.size() != layout.size) {
+    own.push = Block<double>(layout.size);
+    std::fill(own.push.begin(), own.push.end(), 0.0);
+  }
+  const double scale = dt / (problem.density * grid_.spacing());
+  const grid::FieldView<const double, D> pressure =
+      problem.pressure ? std::as_const(*problem.pressure).view() : grid::FieldView<const double, D>{};
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[upper] = !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
@@ -177,6 +190,15 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : air ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
+      if (problem.pressure) {
+        const bool ends = (c[a] == 0 && !grid_.shared(axis, 0)) || (c[a] == extents[a] - 1 && !grid_.shared(axis, 1));
+        const bool inner = own.fixed[first + k] == not_given && (!ends || layout.periodic[a]);
+        const double* p = inner ? pressure.at(c) : nullptr;
+        // Cells without fluid had none.
+        const bool known = inner && p[0] != 0 && p[-pressure.strides[a]] != 0;
+        own.push[first + k] = known ? -scale * (p[0] - p[-pressure.strides[a]]) : 0.0;
+        own.value[first + k] += own.push[first + k];
+      }
       if (sticks) {
         own.distance[first + k] = distance;
         own.wall[first + k] = moving ? static_cast<double>(moving[k]) : 0.0;

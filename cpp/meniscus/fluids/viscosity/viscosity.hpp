@@ -4,10 +4,12 @@
 /// them: a part theta of the spacing away, with the coefficient 1/theta, so that the matrix stays symmetric (second order). Free
 /// slip and open sides carry no shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
 /// unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation is
-/// backward Euler: first order, stable for any step.
+/// backward Euler: first order, stable for any step. With the pressure of the last step, walls without slip let go of nothing
+/// that the pressure balances: without, the flow that a projection leaves slips along them by the change of the viscous force in
+/// a layer of sqrt(nu dt), however small the cells are.
 ///
-/// Sources: Mueller et al. 2008, section 10.1 (viscosity in the splitting); Gibou, Fedkiw, Cheng and Kang 2002, section 2
-/// (Dirichlet conditions at their distance).
+/// Sources: Mueller et al. 2008, section 10.1 (viscosity in the splitting); Van Kan 1986, section 2 (the last pressure within
+/// it); Gibou, Fedkiw, Cheng and Kang 2002, section 2 (Dirichlet conditions at their distance).
 #pragma once
 
 #include "meniscus/fluids/viscosity/body_traction.hpp"
@@ -42,10 +44,12 @@ class ViscositySolver {
     Block<double> value;
     /// Beside solids without slip: the distance from them, and their velocity.
     Block<double> distance, wall;
+    /// What the expected pressure changes.
+    Block<double> push;
   };
 
   template <class T>
-  void describe(int axis, const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem);
+  void describe(int axis, const grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem);
   template <class T>
   void assemble(int axis, const grid::MacField<T, D>& velocity, double mass, bool sticks);
   /// Part of the way from a sample to the next one, in a solid, that lies outside of it.

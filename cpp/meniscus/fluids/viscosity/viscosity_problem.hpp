@@ -16,18 +16,22 @@ struct ViscosityProblem {
   double viscosity = 0.0;
   grid::Field<T, D>* viscosity_field = nullptr;
   /// Without free slip the fluid has its velocity.
-  const grid::SolidBoundary<T, D>* solid = nullptr;
+  grid::SolidBoundary<T, D>* solid = nullptr;
   /// On cells, liquid where <= 0.
   grid::Field<T, D>* liquid = nullptr;
   /// Kinematic viscosity, m^2/s, and density of the air, that of the liquid being 1. Zero density: air exerts no stress. Needs
   /// `liquid` and a viscosity that is a number.
   double air_viscosity = 0.0, air_density = 0.0;
   double time = 0.0;
-  /// Bodies within a `solid` without slip that the stresses of a fluid of this density, kg/m^3, move, and the faces that belong to
-  /// each, as in a `PressureProblem`. Null: the motion of all solids is given.
+  /// Of the fluid, kg/m^3.
+  double density = 1.0;
+  /// On cells, Pa: the pressure that the next projection is expected to find. Viscosity acts on the velocity that it leaves, and
+  /// what that differs by is taken back afterwards. Null: none is known.
+  grid::Field<double, D>* pressure = nullptr;
+  /// Bodies within a `solid` without slip that stresses move, and the faces that belong to each, as in a `PressureProblem`. Null:
+  /// the motion of all solids is given.
   MovingBodies* bodies = nullptr;
   std::array<const std::int32_t*, D> owners{};
-  double density = 1.0;
 };
 
 }  // namespace meniscus::fluids

@@ -223,12 +223,21 @@ class FluidWorld(Solver[FluidWorldReport]):
         if not (isinstance(self.fluid, SmokeSolver) and self.fluid.options.viscosity and self._forms):
             self.fluid.diffuse(dt)
             return
-        motions = self._motions()
-        core = self._core(0.0, motions, motions, self._holding(motions, dt))
+        # The solve has gradients of single components for stresses. Their transposes add nothing in the fluid, and to what a rigid body
+        # feels the torque -2 mu V w, whatever its form.
+        o, motions = self.fluid.options, self._motions()
+        drag = np.zeros((len(motions), 6))
+        drag[:, 3:] = np.array([2 * o.viscosity * o.air_density * form.volume * dt for form in self._forms])[:, None]
+        predicted = dt * self.rates
+        added = self.attached + np.einsum("bi,ij->bij", drag, np.eye(6))
+        core = self._core(0.0, motions, motions, self._holding(motions, dt), predicted, added, -drag * (motions + predicted))
         with _handed_to(self.fluid.viscosity_stage, core, self._solid.now):
             self.fluid.diffuse(dt)
-        self._take(motions, np.asarray(core.velocities), 1.0)
-        self._stresses = np.asarray(core.impulses).copy()
+        after = np.asarray(core.velocities)
+        self._take(motions, after, 1.0)
+        # What moves with the bodies goes along.
+        self._carried += after - motions
+        self._stresses = np.asarray(core.impulses) - drag * (after + predicted)
 
     @stage()
     def project(self, dt: float) -> None:
@@ -284,14 +293,32 @@ class FluidWorld(Solver[FluidWorldReport]):
             body.momentum[...] += kick[:3]
             body.angular_momentum[...] += kick[3:]
 
-    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Ints, Floats]) -> Any:
-        """Return the bodies as the pressure of a solve over dt seconds sees them."""
+    def _core(
+        self,
+        dt: float,
+        motions: Floats,
+        carried: Floats,
+        held: tuple[Ints, Floats],
+        predicted: Floats | None = None,
+        added: Floats | None = None,
+        given: Floats | None = None,
+    ) -> Any:
+        """Return the bodies as a solve over dt seconds sees them.
+
+        Args:
+            dt: s.
+            motions, carried: (n, 6) velocities of the bodies and of the fluid that moves with them.
+            held: pairs and rows of constraints.
+            predicted: (n, 6), what the pressure is expected to change of the motions, in another solve.
+            added: (n, 6, 6), inertia beside that of the bodies.
+            given: (n, 6), impulses beside those of gravity.
+        """
         bodies = self.bodies
         n = len(bodies)
-        impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
+        impulses, hydrostatic = np.zeros((n, 6)) if given is None else given, np.zeros((n, 3))
         for i, body in enumerate(bodies):
             if body.is_dynamic:
-                impulses[i, :3] = dt * body.mass * body.gravity
+                impulses[i, :3] += dt * body.mass * body.gravity
                 if isinstance(self.fluid, SmokeSolver):
                     hydrostatic[i] = body.gravity
         faces = [form.planes() for form in self._forms]
@@ -310,6 +337,8 @@ class FluidWorld(Solver[FluidWorldReport]):
             pairs,
             rows,
             free,
+            np.zeros((n, 6)) if predicted is None else predicted,
+            np.zeros((n, 6, 6)) if added is None else added,
         )
 
     def _require_fitting(self) -> None:

@@ -199,10 +199,12 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         parts = dt, self.time, self.sampled_solid, self._workspace
         self.running_report.control_impulse = self.control_stage.act(*parts, density=o.air_density, smoke=self.density)
 
-    @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)
+    @stage(reads=("velocity", "pressure", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self.running_report.viscosity = self.viscosity_stage.act(self.velocity, dt, self.sampled_solid, self.time + dt)
+        self.running_report.viscosity = self.viscosity_stage.act(
+            self.velocity, dt, self.sampled_solid, self.time + dt, pressure=self.pressure
+        )
 
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:

@@ -32,8 +32,9 @@ def diffuse(
     tolerance: float = 1e-8,
     max_iterations: int = 200,
     solver: ViscositySolver | None = None,
-    bodies: PushedBodies | None = None,
     density: float = 1.0,
+    pressure: CellField | None = None,
+    bodies: PushedBodies | None = None,
 ) -> tuple[SolveInfo, ...]:
     """Apply viscosity to a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
@@ -54,8 +55,10 @@ def diffuse(
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
         solver: reused from step to step.
+        density: of the fluid, kg/m^3; it matters for bodies and for the pressure alone.
+        pressure: Pa, a float64 CellField, which a projection after this is expected to find, as that of the last step. Viscosity acts on
+            what it leaves of the velocity, and what that differs by is taken back; without, the flow slips along walls without slip.
         bodies: those within `solid`, without slip, that the stresses of the fluid move; they hold the result.
-        density: of the fluid, kg/m^3; it matters for bodies alone.
 
     Returns:
         The report of the solve of each component.
@@ -64,7 +67,8 @@ def diffuse(
         ConvergenceError: the tolerance was not met; the velocity is unchanged.
         TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a negative viscosity.
 
-    Source: Müller et al. 2008, section 10.1; Gibou et al. 2002, section 2 (solids at their distance).
+    Source: Müller et al. 2008, section 10.1; Gibou et al. 2002, section 2 (solids at their distance); Van Kan 1986, section 2 (the
+    last pressure).
     """
     solver = solver_for(velocity, ViscositySolver, solver)
     problem = viscosity_problem(
@@ -74,8 +78,9 @@ def diffuse(
         liquid=liquid,
         slip=slip,
         time=_checks.number("time", time),
-        bodies=bodies,
         density=_checks.positive("density", density),
+        pressure=pressure,
+        bodies=bodies,
     )
     options = solve_options(tolerance, max_iterations, "multigrid")
     converged, raw = solver._core.diffuse(velocity._core, _checks.positive("dt", dt), problem, options)

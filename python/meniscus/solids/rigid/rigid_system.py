@@ -250,7 +250,9 @@ class RigidSystem(RigidSetup):
         A row times the linear and angular velocities (m/s, rad/s) of the first and of the second part is a relative speed: one for each
         equation of a joint, and one where it pushed at a limit in the last step.
         """
-        numbers, rows = self._core.held_motions(self._states())
+        if not self.joints:
+            return np.zeros((0, 2), np.int32), np.zeros((0, 12))
+        numbers, rows = self._made_core().held_motions(self._states())
         pairs = np.array([joint.bodies for joint in self.joints], np.int32).reshape(-1, 2)
         return pairs[numbers], rows
 
