@@ -127,6 +127,7 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
                                                     : own.poisson.x[first + k] - (problem.pressure ? own.push[first + k] : 0.0));
     };
     own.layout.halo.exchange(d, own.poisson.x.data());
+    if (problem.pressure) own.layout.halo.exchange(d, own.push.data());
     if (grid_.shared(d, 1)) {
       // The last face is an unknown of the block above.
       grid::for_each_face_row<D>(own.layout, d,
