@@ -19,8 +19,11 @@ Shear shear_of(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
-/// Bound of the sum of the coefficients around a cell, in units of the strength.
-constexpr double largest_diagonal = 16;
+/// Of a spacing: closer to a face no wall is taken to be.
+constexpr double least_way = 1.0 / 256;
+/// Bound of the sum of the coefficients around a cell, in units of the strength, and that beside solids that stick: six walls as
+/// close as that.
+constexpr double largest_diagonal = 16, largest_at_solids = 2048;
 
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
@@ -44,8 +47,20 @@ bool air_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid,
 template <int D>
 Index ViscositySolver<D>::bytes() const {
   Index n = 0;
-  for (const Component& c : components_) n += c.poisson.bytes() + c.fixed.size() + 8 * c.value.size();
+  for (const Component& c : components_)
+    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.moving.size());
   return n;
+}
+
+template <int D>
+double ViscositySolver<D>::Component::way(Index outside, Index inside) const {
+  return std::max(least_way, distance[outside] / (distance[outside] - distance[inside]));
+}
+
+template <int D>
+double ViscositySolver<D>::Component::at_wall(Index outside, Index inside) const {
+  if (!moves) return 0.0;
+  return moving[outside] + way(outside, inside) * (moving[inside] - moving[outside]);
 }
 
 template <int D>
@@ -119,6 +134,12 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     std::fill(own.fixed.begin(), own.fixed.end(), std::uint8_t(0));
     std::fill(own.value.begin(), own.value.end(), 0.0);
   }
+  own.moves = sticks && solid_velocity;
+  for (auto [block, needed] : {std::pair{&own.distance, sticks}, std::pair{&own.moving, own.moves}})
+    if (needed && block->size() != layout.size) {
+      *block = Block<double>(layout.size);
+      std::fill(block->begin(), block->end(), 0.0);
+    }
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[upper] = !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
@@ -129,7 +150,10 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     for (Index k = 0; k < count; ++k) {
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
-      const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
+      const double distance = solid ? at_face<D>(std::as_const(*solid).view(), axis, c) : 1.0;
+      const bool inside = distance <= 0;
+      if (sticks) own.distance[first + k] = distance;
+      if (own.moves) own.moving[first + k] = static_cast<double>(moving[k]);
       const bool air = liquid && air_beside<T, D>(axis, c, liquid_view, grid_);
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : air ? in_air : not_given;
       own.value[first + k] =
@@ -139,6 +163,8 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   const std::array arrays{parallel::HaloArray<D>(layout.halo, own.fixed.data()),
                           parallel::HaloArray<D>(layout.halo, own.value.data())};
   layout.halo.exchange_together(arrays);
+  if (sticks) layout.halo.exchange(own.distance.data());
+  if (own.moves) layout.halo.exchange(own.moving.data());
 }
 
 template <int D>
@@ -156,7 +182,8 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
     }
   // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
   // diagonal, or a uniform flow would have shear.
-  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
+  const double largest = sticks ? largest_at_solids : largest_diagonal;
+  const double rounded = (1 / strength + largest) - largest, mass = rounded > 0 ? rounded : 1 / strength;
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[side];
     return kind == Shear::wall ? 2.0 : kind == Shear::sample ? 1.0 : 0.0;
@@ -172,7 +199,9 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
         if (layout.single_cell_ring(d)) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
-        return own.fixed[lower] && own.fixed[upper] ? 0.0 : 1.0;
+        if (own.fixed[lower] && own.fixed[upper]) return 0.0;
+        if (own.fixed[lower] == given_by_solid) return 1.0 / own.way(upper, lower);
+        return own.fixed[upper] == given_by_solid ? 1.0 / own.way(lower, upper) : 1.0;
       },
       [&](Index i) { return own.fixed[i] == 0; }, mass, &own.changes);
   if (fresh) own.changes.mark_all(layout);
@@ -198,7 +227,9 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
           const bool on_side =
               layout.side_of_face(static_cast<int>(d), c[d] + upper) == grid::side_index(static_cast<int>(d), upper);
           if (!on_side) {
-            if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
+            if (own.fixed[other])
+              b += matrix.faces[d][upper ? i + s : i] *
+                   (own.fixed[other] == given_by_solid && sticks ? own.at_wall(i, other) : own.value[other]);
             continue;
           }
           const int side = grid::side_index(static_cast<int>(d), upper);

@@ -1,11 +1,12 @@
 /// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
 ///
-/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip and open sides carry no
-/// shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
-/// unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation is
-/// backward Euler: first order, stable for any step.
+/// Walls and solids without slip are Dirichlet conditions at their velocity, those of solids where the level set crosses the line
+/// between two faces; free slip and open sides carry no shear. A face whose centre lies in a solid gets the solid's velocity, or,
+/// with free slip, is left unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation
+/// is backward Euler: first order, stable for any step.
 ///
-/// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
+/// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting); Gibou et al., "A second-order-accurate symmetric
+/// discretization of the Poisson equation on irregular domains", 2002 (conditions between samples).
 #pragma once
 
 #include "meniscus/fluids/viscosity/viscosity_problem.hpp"
@@ -37,6 +38,14 @@ class ViscositySolver {
     /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
     Block<double> value;
+    /// Around a solid that sticks: its level set at the faces, m, and where it moves its velocity there.
+    Block<double> distance, moving;
+    bool moves = false;
+
+    /// The part of the way from a face to one in the solid that is not in it.
+    double way(Index outside, Index inside) const;
+    /// The solid's velocity where that way ends.
+    double at_wall(Index outside, Index inside) const;
   };
 
   template <class T>
