@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parallel.pressure_programs import PROBLEMS, projected, solved
+from parallel.pressure_programs import PROBLEMS, part, projected, solved
 
 import meniscus as ms
 
@@ -92,6 +92,36 @@ def test_coefficients_given_as_arrays(shape: tuple[int, ...], periodic: tuple[bo
         count, lambda: solved(shape, periodic, blocks, tolerance=1e-12, max_iterations=500, method="incomplete-cholesky")
     )
     assert np.abs(factored["x"] - one["x"]).max() < 1e-9 * np.abs(one["x"]).max()
+
+
+def percolated(periodic: bool) -> dict[str, Any]:
+    """A labyrinth of faces at the edge of percolation, in which the solve goes over to coarsening along connections."""
+    shape = (60, 54)
+    grid, rng = ms.Grid(shape, 1.0, periodic=periodic), np.random.default_rng(5)
+    faces = []
+    for d in range(2):
+        whole = 1.0 * (rng.random(tuple(n + (k == d) for k, n in enumerate(shape))) < 0.53)
+        rows = np.moveaxis(whole, d, 0)
+        rows[-1] = rows[0] = rows[0] if periodic else 0.0
+        faces.append(part(grid, whole))
+    solver, rhs = ms.grid.PoissonSolver(grid), part(grid, rng.normal(size=shape))
+    solver.set_coefficients(faces)
+    x, info = solver.solve(rhs)
+    field, product = ms.CellField(grid), ms.CellField(grid)
+    field.array, product.array = x, solver.multiply(x)
+    return {"x": field.gather(), "product": product.gather(), "iterations": info.iterations, "residual": info.residual}
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_labyrinths_have_the_bits_of_one_rank(periodic: bool) -> None:
+    one, *_ = ms.parallel.run_threads(1, lambda: percolated(periodic))
+    assert one["iterations"] <= 30
+    assert one["residual"] <= 1.01e-8
+    for count in (2, 3, 5):
+        first, *_ = ms.parallel.run_threads(count, lambda: percolated(periodic))
+        assert first["iterations"] == one["iterations"]
+        np.testing.assert_array_equal(first["x"], one["x"])
+        np.testing.assert_array_equal(first["product"], one["product"])
 
 
 def test_a_wrong_coefficient_on_one_rank_is_told_to_all() -> None:

@@ -2,7 +2,9 @@
 ///
 /// The method uses four operations of a system: `multiply` by the matrix, `precondition`, `project` onto the space in which the
 /// system can be solved, and `inner_product`; vectors are updated with `combine`. A system that can do a group of these in one
-/// pass over memory may also offer the fused forms.
+/// pass over memory may also offer the fused forms. One with two preconditioners may offer `change_preconditioner`, which is
+/// asked after every iteration and where the first one fails, and returns whether it has gone over to the other one: then the
+/// method begins anew from where it is.
 #pragma once
 
 #include "meniscus/core/cancellation.hpp"
@@ -128,7 +130,7 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
   int restarts = 0;
   while (norm > goal && info.iterations < options.max_iterations && info.end == SolveEnd::none) {
     double rz_before = 0, alpha = 0;
-    bool first = true;
+    bool first = true, changed = false;
     // What is left after a restart is rounding, much of it perhaps in what the matrix cannot produce.
     if (info.iterations > 0) s.project(v.r);
     // Below the rounding of what it began with, the recursive residual tells nothing, and steps along it spoil the solution.
@@ -159,12 +161,23 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
       norm = std::sqrt(detail::reduce_residual(s, alpha, v.q, v.r));
       ++info.iterations;
       info.history.push_back(norm / norm_b);
+      if constexpr (requires { s.change_preconditioner(options, info); }) {
+        changed = norm > least && info.iterations < options.max_iterations && s.change_preconditioner(options, info);
+        if (changed) break;
+      }
     }
-    if (!first) s.combine(alpha, std::as_const(v.p), 1.0, v.x);
+    if constexpr (requires { s.change_preconditioner(options, info); }) {
+      const bool preconditioner_failed = info.end == SolveEnd::not_a_number || info.end == SolveEnd::indefinite_preconditioner;
+      if (preconditioner_failed && s.change_preconditioner(options, info)) {
+        changed = true;
+        info.end = SolveEnd::none;
+      }
+    }
+    if (!first && alpha != 0) s.combine(alpha, std::as_const(v.p), 1.0, v.x);
     // Rounding separates the recursive residual from the true one. If that matters, restart from the
     // true one, as long as this makes progress.
     norm = fresh_residual();
-    if (norm > goal && info.end == SolveEnd::none && (norm > 0.5 * best || ++restarts > 20) &&
+    if (!changed && norm > goal && info.end == SolveEnd::none && (norm > 0.5 * best || ++restarts > 20) &&
         info.iterations < options.max_iterations)
       info.end = SolveEnd::round_off;
     best = std::min(best, norm);

@@ -101,6 +101,7 @@ class Solver(Stateful, Generic[Report]):
         report: of the last step; None before the first.
         running_report: results of the stages since the last step.
         stage_seconds: seconds that each stage of the last step, or of the one that goes on, has taken.
+        stage_dt: length (s) of the stage that a step called last: what a hook after it acts for. Stages of a part of a step are shorter.
     """
 
     stages: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ class Solver(Stateful, Generic[Report]):
     report: Report | None = None
     running_report: Report
     stage_seconds: dict[str, float]
+    stage_dt: float = 0.0
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """Make a solver without a report."""
@@ -161,6 +163,7 @@ class Solver(Stateful, Generic[Report]):
                 seconds.clear()
                 for name, length in self._schedule(dt):
                     start = clock.perf_counter()
+                    self.stage_dt = length
                     getattr(self, name)(length)
                     seconds[name] = seconds.get(name, 0.0) + clock.perf_counter() - start
                     if on_stage is not None:

@@ -60,10 +60,14 @@ def carry_velocity(
     hidden_nodes: HiddenNodes = "walls",
     time: float,
     workspace: Workspace,
+    by: MacField | None = None,
 ) -> None:
-    """Let a velocity carry itself for dt seconds at the samples that the options name, in place; other arguments as for `advect`."""
+    """Let a velocity carry itself for dt seconds at the samples that the options name, in place; other arguments as for `advect`.
+
+    With `by`, that velocity carries it, on its faces.
+    """
     schemes = {**transport_schemes(options), "visibility": visibility, "time": time, "workspace": workspace}
     if options.velocity_samples == "nodes":
         advect_at_nodes(velocity, dt, hidden_nodes=hidden_nodes, **schemes)
     else:
-        advect(velocity, velocity, dt, **schemes)
+        advect(velocity, velocity if by is None else by, dt, **schemes)

@@ -135,7 +135,7 @@ class ProjectionStage:
         dt: float,
         solid: SampledSolid,
         time: float,
-        pressure: CellField,
+        pressure: CellField | None,
         *,
         target_divergence: CellField | None = None,
         liquid: LevelSet | None = None,

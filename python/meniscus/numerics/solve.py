@@ -43,6 +43,15 @@ class SolveInfo:
     setup_seconds: float
     history: tuple[float, ...] = field(repr=False)
 
+    @property
+    def remedy(self) -> str:
+        """What to do where the solve did not converge."""
+        if "limit of iterations" in self.reason:
+            return "a larger max_iterations or tolerance may help"
+        if "rounding" in self.reason:
+            return "only a larger tolerance can be met, as coefficients differ too much for double precision"
+        return "coefficients must be closer to each other"
+
 
 class ConvergenceError(ArithmeticError):
     """A solve did not reach its tolerance. `info` is its SolveInfo."""

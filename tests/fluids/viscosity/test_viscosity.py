@@ -173,7 +173,7 @@ def test_functions_are_asked_at_the_given_time() -> None:
 
 @pytest.mark.parametrize("speed", [0.0, -1.5])
 def test_solids_stick(speed: float, dimension: int, dtype: type) -> None:
-    """A slab below y = 0.3: faces whose centre is in it have its velocity, and the flow above is linear from its surface."""
+    """A slab below y = 0.3: faces whose centre is in it have its velocity, and the flow above is linear from its surface on."""
     v = channel(10, dtype, upper=ms.Wall((1.0, 0.0, 0.0)[:dimension], "no-slip"), dimension=dimension)
     v.u[...] = 0.7
     solid: Any = HalfSpace((0.0, 0.3, 0.0)[:dimension], (0.0, 1.0, 0.0)[:dimension]) if speed == 0 else SolidSample(v.grid, dtype)

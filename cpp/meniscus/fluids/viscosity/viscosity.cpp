@@ -20,10 +20,11 @@ Shear shear_of(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
-/// Bound of the sum of the coefficients around a cell without a solid beside it, in units of the strength.
-constexpr double largest_diagonal = 16;
-/// Of the spacing: walls that are nearer to a sample act as if they were here.
-constexpr double least_part = 1e-2;
+/// Of a spacing: closer to a face no wall is taken to be.
+constexpr double least_way = 1.0 / 256;
+/// Bound of the sum of the coefficients around a cell, in units of the strength, and that beside solids that stick: six walls as
+/// close as that.
+constexpr double largest_diagonal = 16, largest_at_solids = 2048;
 
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
@@ -48,8 +49,19 @@ template <int D>
 Index ViscositySolver<D>::bytes() const {
   Index n = 0;
   for (const Component& c : components_)
-    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.wall.size() + c.push.size());
+    n += c.poisson.bytes() + c.fixed.size() + 8 * (c.value.size() + c.distance.size() + c.moving.size() + c.push.size());
   return n + traction_.bytes();
+}
+
+template <int D>
+double ViscositySolver<D>::Component::way(Index outside, Index inside) const {
+  return std::max(least_way, distance[outside] / (distance[outside] - distance[inside]));
+}
+
+template <int D>
+double ViscositySolver<D>::Component::at_wall(Index outside, Index inside) const {
+  if (!moves) return 0.0;
+  return moving[outside] + way(outside, inside) * (moving[inside] - moving[outside]);
 }
 
 template <int D>
@@ -80,7 +92,8 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   const bool sticks = problem.solid && problem.solid->sticks();
   // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
   // diagonal, or a uniform flow would have shear.
-  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
+  const double largest = sticks ? largest_at_solids : largest_diagonal;
+  const double rounded = (1 / strength + largest) - largest, mass = rounded > 0 ? rounded : 1 / strength;
   const bool moves = problem.bodies && sticks;
   if (moves) {
     require(!grid_.block().cut(), "bodies that the fluid moves need a grid that is not cut into blocks");
@@ -158,15 +171,16 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     own.fixed = Block<std::uint8_t>(layout.size);
     own.value = Block<double>(layout.size);
     own.distance = {};
-    own.wall = {};
+    own.moving = {};
     own.push = {};
     std::fill(own.fixed.begin(), own.fixed.end(), std::uint8_t(0));
     std::fill(own.value.begin(), own.value.end(), 0.0);
   }
-  if (sticks && own.wall.size() != layout.size)
-    for (Block<double>* v : {&own.distance, &own.wall}) {
-      *v = Block<double>(layout.size);
-      std::fill(v->begin(), v->end(), 0.0);
+  own.moves = sticks && solid_velocity;
+  for (auto [block, needed] : {std::pair{&own.distance, sticks}, std::pair{&own.moving, own.moves}})
+    if (needed && block->size() != layout.size) {
+      *block = Block<double>(layout.size);
+      std::fill(block->begin(), block->end(), 0.0);
     }
   if (problem.pressure && own.push.size() != layout.size) {
     own.push = Block<double>(layout.size);
@@ -187,6 +201,8 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const double distance = solid ? at_face<D>(std::as_const(*solid).view(), axis, c) : 1.0;
       const bool inside = distance <= 0;
+      if (sticks) own.distance[first + k] = distance;
+      if (own.moves) own.moving[first + k] = static_cast<double>(moving[k]);
       const bool air = liquid && air_beside<T, D>(axis, c, liquid_view, grid_);
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : air ? in_air : not_given;
       own.value[first + k] =
@@ -200,30 +216,13 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
         own.push[first + k] = known ? -scale * (p[0] - p[-pressure.strides[a]]) : 0.0;
         own.value[first + k] += own.push[first + k];
       }
-      if (sticks) {
-        own.distance[first + k] = distance;
-        own.wall[first + k] = moving ? static_cast<double>(moving[k]) : 0.0;
-      }
     }
   });
   const std::array arrays{parallel::HaloArray<D>(layout.halo, own.fixed.data()),
                           parallel::HaloArray<D>(layout.halo, own.value.data())};
   layout.halo.exchange_together(arrays);
-  if (!sticks) return;
-  const std::array walls{parallel::HaloArray<D>(layout.halo, own.distance.data()),
-                         parallel::HaloArray<D>(layout.halo, own.wall.data())};
-  layout.halo.exchange_together(walls);
-}
-
-template <int D>
-double ViscositySolver<D>::part_to_wall(const Component& own, Index sample, Index inside) {
-  const double out = own.distance[sample], in = own.distance[inside];
-  return std::clamp(out / (out - in), least_part, 1.0);
-}
-
-template <int D>
-double ViscositySolver<D>::wall_velocity(const Component& own, Index sample, Index inside) {
-  return own.wall[sample] + part_to_wall(own, sample, inside) * (own.wall[inside] - own.wall[sample]);
+  if (sticks) layout.halo.exchange(own.distance.data());
+  if (own.moves) layout.halo.exchange(own.moving.data());
 }
 
 template <int D>
@@ -250,7 +249,7 @@ void ViscositySolver<D>::touch_bodies(int axis, const ViscosityProblem<T, D>& pr
           const std::int32_t body = problem.owners[axis][dot<D>(inside, strides)];
           if (body < 0) continue;
           Vec<double, D> place = grid::sample_position<D>(grid_, stagger, c);
-          const double part = part_to_wall(own, i, beside);
+          const double part = own.way(i, beside);
           place[d] += way * part * grid_.spacing();
           traction_.touch(axis, i, body, places.at(body, place, axis), 1 / part);
         }
@@ -286,9 +285,8 @@ void ViscositySolver<D>::assemble(int axis, const grid::MacField<T, D>& velocity
         if (layout.single_cell_ring(d)) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         if (own.fixed[lower] && own.fixed[upper]) return 0.0;
-        if (own.fixed[lower] == given_by_solid) return 1 / part_to_wall(own, upper, lower);
-        if (own.fixed[upper] == given_by_solid) return 1 / part_to_wall(own, lower, upper);
-        return 1.0;
+        if (own.fixed[lower] == given_by_solid) return 1.0 / own.way(upper, lower);
+        return own.fixed[upper] == given_by_solid ? 1.0 / own.way(lower, upper) : 1.0;
       },
       [&](Index i) { return own.fixed[i] == 0; }, mass, &own.changes);
   if (fresh) own.changes.mark_all(layout);
@@ -316,7 +314,7 @@ void ViscositySolver<D>::assemble(int axis, const grid::MacField<T, D>& velocity
           if (!on_side) {
             if (own.fixed[other])
               b += matrix.faces[d][upper ? i + s : i] *
-                   (sticks && own.fixed[other] == given_by_solid ? wall_velocity(own, i, other) : own.value[other]);
+                   (own.fixed[other] == given_by_solid && sticks ? own.at_wall(i, other) : own.value[other]);
             continue;
           }
           const int side = grid::side_index(static_cast<int>(d), upper);

@@ -42,20 +42,22 @@ class ViscositySolver {
     /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
     Block<double> value;
-    /// Beside solids without slip: the distance from them, and their velocity.
-    Block<double> distance, wall;
+    /// Around a solid that sticks: its level set at the faces, m, and where it moves its velocity there.
+    Block<double> distance, moving;
     /// What the expected pressure changes.
     Block<double> push;
+    bool moves = false;
+
+    /// The part of the way from a face to one in the solid that is not in it.
+    double way(Index outside, Index inside) const;
+    /// The solid's velocity where that way ends.
+    double at_wall(Index outside, Index inside) const;
   };
 
   template <class T>
   void describe(int axis, const grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem);
   template <class T>
   void assemble(int axis, const grid::MacField<T, D>& velocity, double mass, bool sticks);
-  /// Part of the way from a sample to the next one, in a solid, that lies outside of it.
-  static double part_to_wall(const Component& own, Index sample, Index inside);
-  /// Velocity of a solid there.
-  static double wall_velocity(const Component& own, Index sample, Index inside);
   /// Rows of the bodies that the velocity moves.
   template <class T>
   void touch_bodies(int axis, const ViscosityProblem<T, D>& problem);

@@ -44,11 +44,11 @@ Samples sample_faces(const CellLayout<D>& layout, int axis, const double* faces)
   return values;
 }
 
-/// The most common positive one: a wrong guess costs time, never correctness.
+/// The most common positive one, or zero: a wrong guess costs time, never correctness.
 double most_common(Samples values) {
   const auto end_of_values = std::remove_if(values.begin(), values.end(), [](double w) { return !(w > 0); });
   std::sort(values.begin(), end_of_values);
-  double common = 1.0;
+  double common = 0.0;
   std::ptrdiff_t most = 0;
   for (auto k = values.begin(); k != end_of_values;) {
     const auto end = std::find_if(k, end_of_values, [&](double w) { return w != *k; });
@@ -100,10 +100,16 @@ void ArrayPoissonSolver<D>::guess_open_couplings(const std::array<const double*,
   for (int d = 0; d < D; ++d) own[d] = sample_faces<D>(layout_, d, faces[d]);
   std::vector<std::array<Samples, D>> all(communicator.size());
   communicator.gather(&own, sizeof own, all.data());
+  std::array<double, D> common;
   for (std::size_t d = 0; d < D; ++d) {
     for (const auto& other : all)
       for (std::size_t k = 0; k < samples; ++k) own[d][k] = std::max(own[d][k], other[d][k]);
-    solver_.matrix.open_coupling[d] = layout_.single_cell_ring(d) ? 0.0 : most_common(own[d]);
+    common[d] = most_common(own[d]);
+  }
+  const double largest = *std::max_element(common.begin(), common.end());
+  for (std::size_t d = 0; d < D; ++d) {
+    if (common[d] == 0) common[d] = largest > 0 ? largest : 1.0;
+    solver_.matrix.open_coupling[d] = layout_.single_cell_ring(d) ? 0.0 : common[d];
   }
 }
 

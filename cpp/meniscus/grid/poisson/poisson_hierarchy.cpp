@@ -1,6 +1,7 @@
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/poisson/levels/single_precision.hpp"
 #include "meniscus/numerics/multigrid.hpp"
 
 #include <Eigen/Cholesky>
@@ -21,27 +22,8 @@ bool fit(Block<C>& block, Index n) {
   return true;
 }
 
-/// Rounds a coefficient to single precision. What equals that of the open medium still does, and what differs from it still
-/// differs, so that rows have the same kind (and bits) whether it is derived from the one or the other.
-class ToSingle {
- public:
-  ToSingle(double open, float single) : open_(open), single_(single) {
-    lower_ = std::nextafter(single, 0.0f);
-    upper_ = std::nextafter(single, std::numeric_limits<float>::max());
-  }
-  float operator()(double x) const {
-    const auto y = static_cast<float>(x);
-    const float other = x < open_ ? lower_ : upper_;
-    return x == open_ ? single_ : y == single_ ? other : y;
-  }
-
- private:
-  double open_;
-  float single_, lower_, upper_;
-};
-
 template <int D>
-void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, const RowChanges<D>& changed) {
+void copy_to_single(const FaceMatrix<double, D>& a, double unit, FaceMatrix<float, D>& to, const RowChanges<D>& changed) {
   const CellLayout<D>& layout = a.layout;
   bool fresh = fit(to.diagonal, layout.size);
   if (a.has_faces)
@@ -50,8 +32,8 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, co
   fresh |= to.has_faces != a.has_faces || !(to.layout == layout);
   to.layout = layout;
   to.has_faces = a.has_faces;
-  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
-  to.mass = static_cast<float>(a.mass);
+  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(unit * a.open_coupling[d]);
+  to.mass = static_cast<float>(unit * a.mass);
   const auto copy = [&](Index b, Index e) {
     const auto part = [&](const Block<double>& from, Block<float>& single, const auto& convert) {
       const double* x = from.data();
@@ -59,9 +41,9 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, co
       for (Index i = b; i < e; ++i) y[i] = convert(x[i]);
     };
     if (a.has_faces)
-      for (std::size_t d = 0; d < D; ++d) part(a.faces[d], to.faces[d], ToSingle(a.open_coupling[d], to.open_coupling[d]));
-    part(a.diagonal, to.diagonal, ToSingle(a.open_diagonal(), to.open_diagonal()));
-    if (a.masses.size() > 0) part(a.masses, to.masses, [](double x) { return static_cast<float>(x); });
+      for (std::size_t d = 0; d < D; ++d) part(a.faces[d], to.faces[d], ToSingle(unit, a.open_coupling[d], to.open_coupling[d]));
+    part(a.diagonal, to.diagonal, DiagonalToSingle(unit, a.open_diagonal(), to.open_diagonal()));
+    if (a.masses.size() > 0) part(a.masses, to.masses, [unit](double x) { return static_cast<float>(unit * x); });
   };
   if (fresh || changed.all()) {
     parallel_for(0, layout.size, 1 << 16, copy);
@@ -109,7 +91,10 @@ void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowCh
     while (levels_.size() <= l) levels_.emplace_back();
     return levels_[l];
   };
-  copy_to_single(matrix, level(0).matrix, changes_.front());
+  const double unit = unit_of(matrix);
+  if (unit != unit_) changes_.front().mark_all(matrix.layout);
+  unit_ = unit;
+  copy_to_single(matrix, unit_, level(0).matrix, changes_.front());
   level(0).prepare(changes_.front());
   while (levels_[count].matrix.layout.count() > direct_cells) {
     if (transfers_.size() <= count) {
@@ -186,19 +171,19 @@ void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
     copy_box<D>(box, a.layout, a.layout.first, from.data(), window.layout(), window.first(), single.data(), convert);
   };
   to.reset(window.layout(), a.has_faces);
-  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
-  to.mass = static_cast<float>(a.mass);
+  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(unit_ * a.open_coupling[d]);
+  to.mass = static_cast<float>(unit_ * a.mass);
   if (a.has_faces)
     for (int d = 0; d < D; ++d) {
       const Index axis = d;
-      take(window.own_faces(d), a.faces[axis], to.faces[axis], ToSingle(a.open_coupling[axis], to.open_coupling[axis]));
+      take(window.own_faces(d), a.faces[axis], to.faces[axis], ToSingle(unit_, a.open_coupling[axis], to.open_coupling[axis]));
       window.fill_faces(d, to.faces[axis].data());
     }
-  take(window.own(), a.diagonal, to.diagonal, ToSingle(a.open_diagonal(), to.open_diagonal()));
+  take(window.own(), a.diagonal, to.diagonal, DiagonalToSingle(unit_, a.open_diagonal(), to.open_diagonal()));
   window.fill(to.diagonal.data());
   fit(to.masses, a.masses.size() > 0 ? window.layout().size : 0);
   if (a.masses.size() > 0) {
-    take(window.own(), a.masses, to.masses, [](double x) { return static_cast<float>(x); });
+    take(window.own(), a.masses, to.masses, [this](double x) { return static_cast<float>(unit_ * x); });
     window.fill(to.masses.data());
   }
 }
@@ -247,6 +232,7 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
   };
   grow(levels_, 1);
   grow(changes_, 1);
+  unit_ = unit_of(matrix);
   load_finest(matrix);
   levels_.front().matrix.finish();
   changes_.front().mark_all(levels_.front().matrix.layout);

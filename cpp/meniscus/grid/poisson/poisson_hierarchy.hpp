@@ -29,6 +29,9 @@ class PoissonHierarchy {
   Index step(Index row) const { return steps_.empty() ? 0 : steps_[row]; }
   void cycle();
 
+  /// A cycle is one of so many times the matrix, a power of two: 1 unless coefficients are beyond the range of single precision.
+  double unit() const { return unit_; }
+
   /// Bytes held by the arrays of all levels.
   Index bytes() const;
 
@@ -73,6 +76,7 @@ class PoissonHierarchy {
   std::deque<WindowPart> parts_;
   CellLayout<D> own_layout_;
   std::vector<Index> steps_;
+  double unit_ = 1.0;
   Index replicated_cells_ = replicated_cells;
   /// The coarsest level: its unknowns, and the (pseudo-)inverse of its matrix.
   std::vector<Index> unknowns_;

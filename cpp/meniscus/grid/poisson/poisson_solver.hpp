@@ -2,6 +2,7 @@
 /// single precision, matrix-free on face coefficients.
 #pragma once
 
+#include "meniscus/grid/poisson/connected/connected_cycle.hpp"
 #include "meniscus/grid/poisson/engines/engine_system.hpp"
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"
 #include "meniscus/grid/poisson/poisson_regions.hpp"
@@ -50,6 +51,8 @@ class PoissonSolver {
   using Correction = Block<float>;
   void multiply(Vector& p, Vector& q);
   void precondition(const Vector& r, Correction& z);
+  /// Goes over to the cycle that follows what is connected where the geometric one would take long; returns whether it did.
+  bool change_preconditioner(const numerics::SolveOptions& options, const numerics::SolveInfo& info);
   void project(Vector& v) const { regions_.remove_means(v.data()); }
   double inner_product(const Vector& u, const Vector& v) const;
   double inner_product(const Vector& u, const Correction& z) const;
@@ -66,8 +69,13 @@ class PoissonSolver {
   void scale_residuals(double norm) { scale_ = norm > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm : 1.0; }
 
  private:
+  bool is_met(const numerics::SolveOptions& options, numerics::SolveInfo& info);
+
   PoissonRegions<D> regions_;
   PoissonHierarchy<D> hierarchy_;
+  ConnectedCycle<D> connected_;
+  /// Whether `precondition` takes that.
+  bool by_connection_ = false;
   /// Of the last call of prepare.
   CellLayout<D> prepared_layout_;
   std::array<double, D> prepared_coupling_{};
@@ -78,6 +86,8 @@ class PoissonSolver {
   /// Scales residuals into the range of single precision.
   double scale_ = 1.0;
   double norm_b_ = 0.0;
+  /// Of a solve that has gone on.
+  numerics::SolveInfo again_;
   Index unknowns_ = 0;  ///< of all blocks
   bool order_free_ = false;
 };

@@ -26,27 +26,28 @@ Index aggregate(const CompressedRows& a, const StrongCouplings& strong, std::vec
   const Index n = a.rows();
   label.assign(n, -1);
   std::int32_t count = 0;
-  const auto for_strong = [&](Index i, auto&& visit) {
+  const auto for_strong = [&](Index i, bool mutual, auto&& visit) {
     for (Index k = a.start[i] + 1; k < a.start[i + 1]; ++k)
-      if (strong(i, k, a) && !visit(z(a.column[k]), -a.value[k])) return false;
+      if ((mutual ? strong.mutual(i, k, a) : strong(i, k, a)) && !visit(z(a.column[k]), -a.value[k])) return false;
     return true;
   };
-  // Unknowns whose neighbours are all free, with these.
-  for (Index i = 0; i < n; ++i) {
-    if (label[i] >= 0) continue;
-    bool any = false;
-    const bool free = for_strong(i, [&](std::size_t j, double) { return any = true, label[j] < 0; });
-    if (!any || !free) continue;
-    label[i] = count;
-    for_strong(i, [&](std::size_t j, double) { return label[j] = count, true; });
-    ++count;
-  }
+  // Unknowns whose neighbours are all free, with these: first over couplings that are strong for both, then over the others.
+  for (const bool mutual : {true, false})
+    for (Index i = 0; i < n; ++i) {
+      if (label[i] >= 0) continue;
+      bool any = false;
+      const bool free = for_strong(i, mutual, [&](std::size_t j, double) { return any = true, label[j] < 0; });
+      if (!any || !free) continue;
+      label[i] = count;
+      for_strong(i, mutual, [&](std::size_t j, double) { return label[j] = count, true; });
+      ++count;
+    }
   // The others have a neighbour in one of these, and join the one that they are coupled to most. Written as -2 - label, they do
   // not attract others.
   for (Index i = 0; i < n; ++i) {
     if (label[i] >= 0) continue;
     double most = 0;
-    for_strong(i, [&](std::size_t j, double coupling) {
+    for_strong(i, false, [&](std::size_t j, double coupling) {
       if (label[j] >= 0 && coupling > most) {
         most = coupling;
         label[i] = -2 - label[j];

@@ -9,7 +9,9 @@
 namespace meniscus::numerics {
 
 /// Which couplings of a matrix count. A coupling is strong for one of its two unknowns if it is negative and at least `ratio` of
-/// the strongest one there; strong for one suffices, so that every unknown with a coupling has a strong one.
+/// the strongest one there; strong for one suffices, so that every unknown with a coupling has a strong one. Those that are
+/// strong for both come first: where a medium changes, the unknowns of the weaker side do not tear apart those of the stronger
+/// one.
 class StrongCouplings {
  public:
   /// `scale` says how large the entries were from which each row was summed: what is below 1e-14 of it is round-off.
@@ -19,15 +21,22 @@ class StrongCouplings {
   bool is_null(Index row) const { return strongest_[row] < 0; }
   /// Whether entry k of a row is strong.
   bool operator()(Index row, Index k, const CompressedRows& a) const {
-    const Index j = a.column[k];
-    const Index i = row;
-    const double coupling = -a.value[k];
-    return i != j && strongest_[i] > 0 && strongest_[j] > 0 &&
-           coupling >= ratio_ * (strongest_[i] < strongest_[j] ? strongest_[i] : strongest_[j]);
+    return strong(row, k, a, [](double x, double y) { return x < y ? x : y; });
+  }
+  /// Whether it is strong for both unknowns.
+  bool mutual(Index row, Index k, const CompressedRows& a) const {
+    return strong(row, k, a, [](double x, double y) { return x < y ? y : x; });
   }
   Index bytes() const { return static_cast<Index>(strongest_.capacity() * sizeof(double)); }
 
  private:
+  template <class Choose>
+  bool strong(Index row, Index k, const CompressedRows& a, const Choose& choose) const {
+    const Index j = a.column[k];
+    const Index i = row;
+    return i != j && strongest_[i] > 0 && strongest_[j] > 0 && -a.value[k] >= ratio_ * choose(strongest_[i], strongest_[j]);
+  }
+
   double ratio_ = 0;
   /// Of each row; 0 without couplings, -1 for rows of zeros.
   std::vector<double> strongest_;

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.fluids.flows.reflection import Reflection, Splitting
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import Method, advect
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_boundary
-
-Splitting = Literal["projection", "reflection"]
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ def advance(
     """Advance a velocity by dt under u_t + (u . grad) u + grad(p) / rho = 0, div u = 0, in place.
 
     'projection' is Chorin's splitting: advect the velocity by itself, then project. It is first order in time and removes energy from the
-    flow. 'reflection' advects for half a step, projects u* to u, continues from the reflection 2 u - u*, advects for the other half, and
-    projects: twice the work, and second order. For second order, the second half is advected by the velocity extrapolated to the end of the
-    step; with the velocity of the middle, as first published, unsteady flows would be first order.
+    flow. 'reflection' advects for half a step, projects, continues from the velocity reflected in the projected one, advects for the other
+    half by the velocity extrapolated to the end of the step, and projects: twice the work, and second order; see
+    `flows.reflection.Reflection`.
 
     Args:
         velocity: m/s; should be divergence-free.
@@ -90,13 +89,12 @@ def advance(
         projections: tuple[ProjectionInfo, ...] = (make_incompressible(work, dt, time + dt),)
     else:
         middle = time + dt / 2
+        reflection = Reflection(velocity)
         carry(work, work, dt / 2, time)
-        carried = work.copy()
+        reflection.see(work)
         first = make_incompressible(work, dt / 2, middle)
-        end = work.copy()
-        _grid.combine(end._core, 2.0, work._core, -1.0, velocity._core)
-        _grid.combine(work._core, 2.0, work._core, -1.0, carried._core)
-        carry(work, end, dt / 2, middle)
+        reflection.reflect(work)
+        carry(work, reflection.end, dt / 2, middle)
         projections = (first, make_incompressible(work, dt / 2, time + dt))
     _grid.copy_faces(velocity._core, work._core, None, True)
     return InviscidStepInfo(projections)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from meniscus.core.solver import stage
 from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
+from meniscus.fluids.flows.reflection import Reflection
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
@@ -34,9 +35,10 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class SmokeSolver(FluidSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
-    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. Each stage is a public method that a script may
-    call by itself, in another order, or with its own work in between. `step` is transactional: an error or Ctrl-C leaves everything
-    unchanged.
+    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. With `splitting="reflection"`, these stages except
+    the first are of half a step; then `reflect` goes to the other half, which adds forces, advects, and projects: `stages_of_reflection`.
+    Each stage is a public method that a script may call by itself, in another order, or with its own work in between. `step` is
+    transactional: an error or Ctrl-C leaves everything unchanged.
 
     Args:
         grid: 2-D or 3-D.
@@ -63,10 +65,12 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     Raises:
         TypeError, ValueError: wrong types or values.
 
-    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1.
+    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1; Narain et al. 2019 (reflection).
     """
 
-    stages = ("emit", "transport", "add_forces", "diffuse", "project")
+    stages: tuple[str, ...] = ("emit", "transport", "add_forces", "diffuse", "project")
+    stages_of_reflection = ("emit", "transport", "add_forces", "diffuse", "project", "reflect", "add_forces", "transport", "project")
+    """Stages of a step that is split by reflection; the length of all but the first is half of it."""
     settings = ("solid", "vortices", "controls")
     report_type = SmokeReport
 
@@ -95,8 +99,19 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self.source_divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self.viscosity_stage = ViscosityStage(grid, o.viscosity, o.tolerance, density=o.air_density)
-        self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance)
+        self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance, o.max_iterations)
         self.walls: ThinWalls | None = None
+        self._reflection: Reflection | None = None
+        if o.splitting == "reflection":
+            self._reflection = Reflection(self.velocity)
+            self.stages = self.stages_of_reflection
+        # Of a step whose `reflect` has passed: its first half, s.
+        self._first_half = 0.0
+
+    @property
+    def _now(self) -> float:
+        """Start of the half of the step that goes on, s."""
+        return self.time + self._first_half
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
@@ -143,31 +158,41 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
         o = self.options
-        solid = self.sampled_solid.at(self.time, needs_velocity=o.slip == "no-slip")
+        velocities = [self.velocity]
+        if self._reflection is not None and not self._first_half:
+            self._reflection.begin(self.velocity)
+        elif self._reflection is not None:
+            velocities.append(self._reflection.end)
+        by = velocities[-1]
+        solid = self.sampled_solid.at(self._now, needs_velocity=o.slip == "no-slip")
         if solid is not None:
-            for carried in (self.velocity, self.density, self.temperature):
+            for moving in velocities:
+                solid.extend(moving, self._workspace)
+            for carried in (self.density, self.temperature):
                 solid.extend(carried, self._workspace)
             if self.walls is not None:
                 self.walls.extend_cells_into(solid.outside_cells, self.density, 0.0)
                 self.walls.extend_cells_into(solid.outside_cells, self.temperature, o.ambient)
                 if o.slip == "free":
-                    self.walls.extend_faces_into(solid.open_faces, self.velocity)
-        schemes = {**transport_schemes(o.transport), "time": self.time, "workspace": self._workspace}
+                    for moving in velocities:
+                        self.walls.extend_faces_into(solid.open_faces, moving)
+        schemes = {**transport_schemes(o.transport), "time": self._now, "workspace": self._workspace}
         before = self.smoke(solid)
         replacements = {} if self.walls is None else self.walls.replacements
         for name in ("density", "temperature"):
             seen = Visibility(walls=self.walls, replacement=replacements.get(name))
-            advect(getattr(self, name), self.velocity, dt, visibility=seen, **schemes)
+            advect(getattr(self, name), by, dt, visibility=seen, **schemes)
         self.running_report.smoke = self.smoke(solid)
-        self.running_report.transport_change = self.running_report.smoke - before
+        self.running_report.transport_change += self.running_report.smoke - before
         if self.vortices is not None:
             # They may have been seeded since the last step.
             hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
-                self.vortices, self.velocity, dt, method=o.transport.trace, solid=solid, time=self.time, workspace=self._workspace
+                self.vortices, by, dt, method=o.transport.trace, solid=solid, time=self._now, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        carry_velocity(self.velocity, dt, o.transport, visibility=Visibility(walls=self.walls), time=self.time, workspace=self._workspace)
+        seen = Visibility(walls=self.walls)
+        carry_velocity(self.velocity, dt, o.transport, by=by, visibility=seen, time=self._now, workspace=self._workspace)
 
     @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
@@ -183,42 +208,86 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                 temperature_weight=o.temperature_weight,
                 ambient=o.ambient,
                 up=o.up,
-                time=self.time,
+                time=self._now,
             )
         if o.acceleration is not None:
             add_acceleration(self.velocity, o.acceleration, dt)
-        solid = self.sampled_solid.at(self.time)
+        solid = self.sampled_solid.at(self._now)
         if self.walls is not None:
             self.walls.hold_faces(self.velocity)
         if o.vorticity.confinement:
             add_vorticity_confinement(
-                self.velocity, dt, o.vorticity.confinement, solid=solid, walls=self.walls, time=self.time, workspace=self._workspace
+                self.velocity, dt, o.vorticity.confinement, solid=solid, walls=self.walls, time=self._now, workspace=self._workspace
             )
-        of_vortices = o.vorticity.vortex_strength, o.vorticity.vortex_kernel, self.time, self._workspace, self.walls
+        of_vortices = o.vorticity.vortex_strength, o.vorticity.vortex_kernel, self._now, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
-        parts = dt, self.time, self.sampled_solid, self._workspace
-        self.running_report.control_impulse = self.control_stage.act(*parts, density=o.air_density, smoke=self.density)
+        parts = dt, self._now, self.sampled_solid, self._workspace
+        given = self.control_stage.act(*parts, density=o.air_density, smoke=self.density)
+        told = self.running_report.control_impulse or (0.0,) * len(given)
+        self.running_report.control_impulse = tuple(a + b for a, b in zip(told, given, strict=True))
 
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
+        if self._reflection is not None and not self._first_half:
+            self._reflection.see(self.velocity)
         self.running_report.viscosity = self.viscosity_stage.act(
-            self.velocity, dt, self.sampled_solid, self.time + dt, pressure=self.pressure
+            self.velocity, dt, self.sampled_solid, self._now + dt, pressure=self.pressure
         )
 
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:
-        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
+        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the stage.
+
+        The pressure stays that of the middle of a step that was reflected there.
+        """
         self.running_report.projection = self.projection_stage.act(
-            self.velocity, dt, self.sampled_solid, self.time + dt, self.pressure, target_divergence=self.source_divergence, walls=self.walls
+            self.velocity,
+            dt,
+            self.sampled_solid,
+            self._now + dt,
+            None if self._first_half else self.pressure,
+            target_divergence=self.source_divergence,
+            walls=self.walls,
         )
+
+    @stage(reads=("velocity",), writes=("velocity",), positive=True)
+    def reflect(self, dt: float) -> None:
+        """Let viscosity and pressure, which have acted for dt, act for as long again, and go to the second half of the step.
+
+        Raises:
+            ValueError: the options have another splitting.
+        """
+        if self._reflection is None:
+            raise ValueError("reflect needs SmokeOptions(splitting='reflection')")
+        self._reflection.reflect(self.velocity)
+        self._first_half = dt
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls."""
+        super().begin(dt)
+        self._first_half = 0.0
 
     def smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
         where = None if solid is None else solid.outside_cells
         return float(_grid.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
 
+    def _schedule(self, dt: float) -> Iterator[tuple[str, float]]:
+        halved = "reflect" in self.stages
+        for name in self.stages:
+            yield name, 0.5 * dt if halved and name != "emit" else dt
+
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self._first_half = 0.0
+
+    def _state_replaced(self) -> None:
+        super()._state_replaced()
+        self._first_half = 0.0
+
     def _complete(self, report: SmokeReport) -> None:
+        self._first_half = 0.0
         smoke = self.smoke(self.sampled_solid.at(self.time + report.dt))
         report.uncovered = 0.0 if math.isnan(report.smoke) else smoke - report.smoke
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)

@@ -215,4 +215,5 @@ def _failure(info: ProjectionInfo) -> str:
     return (
         f"the pressure did not converge: after {info.iterations} iterations the relative residual is {info.residual:.2g} ({info.reason}); "
         f"worst is region {worst} of {len(info.regions)}, {kind}, {region.cells} cells from {region.first_cell}, with {region.residual:.2g}"
+        f"; {info.remedy}"
     )

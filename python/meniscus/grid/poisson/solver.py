@@ -143,7 +143,9 @@ class PoissonSolver(CachedSolver):
         info = SolveInfo(**facts(raw, self._core.setup_seconds))
         if raise_on_failure and not info.converged:
             raise ConvergenceError(
-                f"the solve ended after {info.iterations} iterations with a relative residual of {info.residual:.2g}: {info.reason}", info
+                f"the solve ended after {info.iterations} iterations with a relative residual of {info.residual:.2g}: {info.reason}; "
+                f"{info.remedy}",
+                info,
             )
         return result, info
 
