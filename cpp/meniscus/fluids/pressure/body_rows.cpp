@@ -30,6 +30,22 @@ class PlaceRows {
     row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
     return row;
   }
+  /// The image of a place beside a body.
+  Vec<double, D> seen_from(Index body, const Vec<double, D>& place) const { return images_[body](place); }
+  /// The nodes of a body that deforms, at a place; none of a rigid one.
+  PlaceNodes nodes(Index body, const Vec<double, D>& place) const {
+    if constexpr (D == 3)
+      if (const auto& soft = bodies_.body(body).soft) return soft->places().at(images_[body](place));
+    return {};
+  }
+  /// The centroid of the closed part of a face.
+  Vec<double, D> middle_of_closed(const Coord<D>& face, int axis, const grid::FaceCut<D>& cut) const {
+    Vec<double, D> x = grid::sample_position<D>(grid_, grid::Stagger<D>::face(axis), face);
+    int i = 0;
+    for (int t = 0; t < D; ++t)
+      if (t != axis) x[t] += grid_.spacing() * cut.closed_moment[i++] / (1 - cut.open);
+    return x;
+  }
   /// The change of `at` for a step of the spacing along another axis.
   Vector6 slope(int along, int axis) const {
     Vector6 row = Vector6::Zero();
@@ -88,10 +104,19 @@ struct CellEntry {
   Vector6 row;
 };
 
+/// Of a body that deforms: the velocity of a place times `direction`.
+struct NodeEntry {
+  Index cell;
+  std::int32_t body;
+  PlaceNodes place;
+  Eigen::Vector3d direction;
+};
+
 struct Attached {
   std::int32_t body;
   Vector6 row;
   double mass, weight;
+  PlaceNodes place;
 };
 
 }  // namespace
@@ -118,20 +143,27 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     return problem.owners[d][dot<D>(face, c_strides<D>(grid::Stagger<D>::face(d).extents(layout_.cells)))];
   };
   // Through the open part of a closed outlet passes the normal component of the wall's velocity (wall_velocity.hpp).
-  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
-    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
-    if (!slides) return places.at(body, centre, axis);
+  const auto across = [&](const Coord<D>& cell, int axis) {
     const Vec<double, D> normal = wall_normal<D>(nodes, cell);
     const double square = normal.squaredNorm();
-    if (!(square > 0)) return places.at(body, centre, axis);
+    Eigen::Vector3d direction = Eigen::Vector3d::Unit(axis);
+    if (slides && square > 0) direction.template head<D>() = normal * (normal[axis] / square);
+    return direction;
+  };
+  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
+    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
+    const Eigen::Vector3d direction = across(cell, axis);
     Vector6 row = Vector6::Zero();
-    for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
+    for (int t = 0; t < D; ++t)
+      if (direction[t] != 0) row += direction[t] * places.at(body, centre, t);
     return row;
   };
   find_pockets();
   std::vector<std::vector<CellEntry>> found(layout_.rows());
+  std::vector<std::vector<NodeEntry>> soft(layout_.rows());
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
-    auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
+    const Index number = dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1];
+    auto& entries = found[number];
     for (Index k = 0; k < count; ++k, ++c[D - 1]) {
       const Index i = first + k;
       if (!poisson_.matrix.active[i] || pocket_[i]) continue;
@@ -145,6 +177,18 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           const std::int32_t body = owner_of(d, face);
           if (body < 0) continue;
           const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
+          if (problem.bodies->body(body).soft) {
+            const double sign = ahead == 0 ? -1 : 1;
+            const double part = open > cut.open ? 1 - open : 1 - cut.open;
+            if (part > 0)
+              soft[number].push_back(
+                  {i, body, places.nodes(body, places.middle_of_closed(face, d, cut)), sign * part * Eigen::Vector3d::Unit(d)});
+            if (open == 0 && cut.open > 0) {
+              const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), c);
+              soft[number].push_back({i, body, places.nodes(body, centre), sign * cut.open * across(c, d)});
+            }
+            continue;
+          }
           Vector6 row = places.of_closed(body, face, d, cut);
           if (open > cut.open) row *= (1 - open) / (1 - cut.open);
           if (open == 0 && cut.open > 0) row += cut.open * outlet(body, c, d);
@@ -164,6 +208,14 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     for (const CellEntry& e : entries) {
       if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
       for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
+    }
+  cell = -1;
+  for (const auto& entries : soft)
+    for (const NodeEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      const auto first = static_cast<std::int32_t>(problem.bodies->first_node(e.body));
+      for (std::size_t k = 0; k < 4; ++k)
+        for (int t = 0; t < 3; ++t) body_rows_.add(first + 3 * e.place.nodes[k] + t, e.place.weights[k] * e.direction[t]);
     }
 }
 
@@ -204,8 +256,8 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
           const double lifts = problem.acceleration[d] + bodies.body(body).hydrostatic[d];
           if (lifts == 0 || (has_liquid_ && !poisson_.matrix.active[layout_.index(cell)])) continue;
           const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1, body);
-          out.push_back(
-              {body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
+          const Vec<double, D> place = grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face);
+          out.push_back({body, places.at(body, place, d), 0.0, weight, places.nodes(body, place)});
           continue;
         }
         // Where an axis closes, its first face is its last.
@@ -222,13 +274,13 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
         const double attached = beside ? around - carried : 0.0;
         const double weight = dt * mass * (attached * problem.acceleration[d] - (1 - around) * lifted[d]);
         if (std::abs(attached) < least_attached && weight == 0) continue;
-        const Vector6 row = cut.open < 1 ? Vector6(places.of_closed(body, face, d, cut) / (1 - cut.open))
-                                         : places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
-        out.push_back({body, row, mass * attached, weight});
+        const Vec<double, D> place = cut.open < 1 ? places.middle_of_closed(face, d, cut)
+                                                  : grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face);
+        out.push_back({body, places.at(body, place, d), mass * attached, weight, places.nodes(body, place)});
       }
     });
     for (const auto& terms : found)
-      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight);
+      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight, a.place, d);
   }
 }
 
@@ -250,6 +302,23 @@ double PressureSolver<D>::kept_by_outlet(const Coord<D>& face, Index upper, int 
 
 template <int D>
 template <class T>
+void PressureSolver<D>::stop_soft_walls(const PressureProblem<T, D>& problem) {
+  grid::MacField<T, D>* walls = problem.solid ? problem.solid->velocity() : nullptr;
+  if (!walls) return;
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells);
+    const grid::FieldView<T, D> to = walls->component(d).view();
+    grid::for_each_row<D>(extents, [&](Coord<D> face, Index start) {
+      for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1])
+        if (const std::int32_t body = problem.owners[d][start + k]; body >= 0 && problem.bodies->body(body).soft)
+          *to.at(face) = T(0);
+    });
+  }
+  walls->fill_ghosts(problem.time);
+}
+
+template <int D>
+template <class T>
 void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
   MovingBodies& bodies = *problem.bodies;
   grid::MacField<T, D>* walls = problem.solid->velocity();
@@ -262,8 +331,14 @@ void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
       for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1]) {
         const std::int32_t body = problem.owners[d][start + k];
         if (body < 0) continue;
+        const Vec<double, D> place = grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face);
+        if constexpr (D == 3)
+          if (const auto& soft = bodies.body(body).soft) {
+            *to.at(face) = static_cast<T>(soft->velocity_at(places.seen_from(body, place), d));
+            continue;
+          }
         const Vector6 change = bodies.velocities_after()[body] - bodies.body(body).velocity;
-        const Vector6 row = places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
+        const Vector6 row = places.at(body, place, d);
         *to.at(face) += static_cast<T>(row.dot(change));
       }
     });
@@ -273,6 +348,7 @@ void PressureSolver<D>::move_walls(const PressureProblem<T, D>& problem) {
 
 #define MENISCUS_INSTANTIATE(T, D)                                                      \
   template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double); \
+  template void PressureSolver<D>::stop_soft_walls<T>(const PressureProblem<T, D>&);    \
   template void PressureSolver<D>::move_walls<T>(const PressureProblem<T, D>&);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)

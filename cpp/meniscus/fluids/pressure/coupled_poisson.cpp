@@ -48,7 +48,7 @@ void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
 }
 
 template <int D>
-void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale) {
+void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, BodyResponse& solids, double scale) {
   static_assert(numerics::LinearSystem<CoupledPoisson<D>>);
   poisson_ = &poisson;
   rows_ = &rows;

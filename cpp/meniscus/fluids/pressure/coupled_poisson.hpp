@@ -12,7 +12,7 @@ template <int D>
 class CoupledPoisson {
  public:
   /// Takes the parts of L + B S^-1 scale B^T; `prepare` of `poisson` was called. They are referenced.
-  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, SolidResponse& solids, double scale);
+  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, BodyResponse& solids, double scale);
   /// Solves for the `x` of `poisson` with its `b`, as `PoissonSolver::solve` does.
   void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
   /// v = S^-1 scale B^T x.

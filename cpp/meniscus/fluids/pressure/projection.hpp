@@ -147,6 +147,9 @@ class PressureSolver {
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
   double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
+  /// Takes from the velocity of the solid what bodies that deform have, whose own rows have it.
+  template <class T>
+  void stop_soft_walls(const PressureProblem<T, D>& problem);
   /// Gives the velocity of the solid what the solve has changed.
   template <class T>
   void move_walls(const PressureProblem<T, D>& problem);

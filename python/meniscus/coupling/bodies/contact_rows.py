@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.solids import ContactInfo, World
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 Floats = npt.NDArray[np.float64]
@@ -56,3 +59,35 @@ def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed
             row[:, 6 * k + 3 : 6 * k + 6] = sign * np.cross(arms[k, mask], direction[mask])
         rows.append(row)
     return np.ascontiguousarray(np.vstack(pairs), dtype=np.int32), np.ascontiguousarray(np.vstack(rows))
+
+
+def holding_nodes(world: World, contact: ContactInfo | None, forces: Sequence[Floats], speed: float) -> list[tuple[Ints, Floats]]:
+    """Return for each deformable body of a world its nodes (k,) that contacts with solids hold, and directions (k, 3) along which.
+
+    As `holding_contacts`; a node that sticks is there three times. Nodes that would leave by themselves are not held.
+
+    Args:
+        world: after a step.
+        contact: of that step.
+        forces: per body the velocities (n, 3) that its nodes would have after the solve without contact, m/s.
+        speed: that gravity gives in the step, m/s.
+    """
+    nothing = np.zeros(0, np.int32), np.zeros((0, 3))
+    solids = None if contact is None else contact.solids
+    if solids is None or not len(solids):
+        return [nothing for _ in world.bodies]
+    pressed = np.einsum("kd,kd->k", contact.impulses_of_solids, solids.normals) > 0 if contact is not None else np.zeros(0, bool)
+    held = []
+    for body, first, free in zip(world.bodies, world.surface.starts, forces, strict=False):
+        local = np.asarray(solids.nodes) - int(first)
+        mine = pressed & (local >= 0) & (local < len(body))
+        nodes, normals, moved = local[mine], solids.normals[mine], solids.velocities[mine]
+        now, then = body.velocities[nodes] - moved, free[nodes] - moved
+        normal_speed = np.einsum("kd,kd->k", now, normals)
+        holds = (normal_speed < _CLOSING * speed) & (np.einsum("kd,kd->k", then, normals) <= 0)
+        slide = np.linalg.norm(now - normal_speed[:, None] * normals, axis=1)
+        sticks = holds & (slide < _STICKING * speed)
+        axes = np.tile(np.eye(3), (int(sticks.sum()), 1))
+        rows = np.concatenate([nodes[holds], np.repeat(nodes[sticks], 3)]).astype(np.int32)
+        held.append((rows, np.concatenate([normals[holds], axes])))
+    return held

@@ -14,18 +14,20 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
-from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
+from meniscus.coupling.bodies.body_forms import keep_in_plane
 from meniscus.coupling.bodies.contact_rows import holding_contacts
 from meniscus.coupling.bodies.fitting import fitting_forms
 from meniscus.coupling.bodies.ledger import ledger_of
 from meniscus.coupling.bodies.momentum import MomentumKeeper
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
+from meniscus.coupling.bodies.soft_forms import NodeForm, SoftSteps, weightless
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import PushedBodies
 from meniscus.grid.face_arrays import closing_axes
-from meniscus.solids import RigidBody, World
+from meniscus.solids import World
 
 Floats = npt.NDArray[np.float64]
 # Of the volume of a cell: what bodies may press out of sealed fluid in a step before they are warned of.
@@ -35,13 +37,15 @@ _LIQUID_STAGES = (LiquidSolver.stages[0], "move_bodies", *LiquidSolver.stages[1:
 
 
 class FluidWorld(Solver[FluidWorldReport]):
-    """A fluid and the rigid bodies of a world: they displace it, and its pressure moves them.
+    """A fluid and the bodies of a world, rigid ones and those that deform: they displace it, and its pressure moves them.
 
     The pressure and the velocities of the bodies are one solve, in which a body is its fractions of faces, its inertia and what holds
-    it: the weight of what it displaces and the fluid that it drags along follow from it. A step has these stages, public methods:
+    it: the weight of what it displaces and the fluid that it drags along follow from it. Of a body that deforms, inertia is its own step
+    of implicit Euler, linearised: its forces act in that solve. A step has these stages, public methods:
 
     1. `to_middle` (liquids): that of the solver: its velocity in the middle of the step;
-    2. `move_bodies`: a step of the world, with gravity and the force of the fluid: contact, and the places at the end of the step;
+    2. `move_bodies`: a step of the world, with gravity and the force of the fluid but without forces within bodies: contact, and the
+       places at the end of the step;
     3. `emit`, `transport`, `spray`, `correct_volume`, `add_forces`, `diffuse`: those of the solver, around the bodies;
     4. `project`: that of the solver, with the bodies where they are now; what touches and is pressed together does not yield;
     5. `extend`, `to_end` (liquids): those of the solver.
@@ -54,13 +58,14 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     Args:
         fluid: a `SmokeSolver` or a `LiquidSolver`, without viscosity; it may have a solid of its own, whose motion is given.
-        world: of rigid bodies without joints, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
-            z = 0, with their masses per metre; gravity is in the plane.
+        world: of rigid bodies without joints, each with a shape or a closed surface, and of deformable ones of tetrahedra, in 3-D. Options
+            of steps of the world do not matter to these. In two dimensions, bodies are those of the plane z = 0, with their masses per
+            metre; gravity is in the plane.
 
     Attributes:
         fluid, world: as given.
         loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
-        rates: (n, 6) acceleration of each body in the last solve, m/s^2 and rad/s^2; state.
+        rates: (n, 6) acceleration of each body, of a deformable one as a whole, in the last solve, m/s^2 and rad/s^2; state.
         attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
         report: of the last step; `report.forces[body]` is what the fluid gave a body.
 
@@ -79,7 +84,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     def __init__(self, fluid: SmokeSolver | LiquidSolver, world: World) -> None:
         self.fluid: Any = self.declare("fluid", _checks.one_of_type("fluid", fluid, (SmokeSolver, LiquidSolver)))
         self.world = self.declare("world", _checks.one_of_type("world", world, World))
-        self._forms: list[BodyForm] = []
+        self._forms: list[PushedForm] = []
         self._require_fitting()
         n = len(self._forms)
         self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
@@ -104,9 +109,15 @@ class FluidWorld(Solver[FluidWorldReport]):
         return float(self.fluid.time)
 
     @property
-    def bodies(self) -> list[RigidBody]:
-        """The bodies of the world."""
-        return self.world.rigid.bodies
+    def bodies(self) -> list[Any]:
+        """The bodies of the world: rigid ones, deformable ones, reduced ones."""
+        return [*self.world.rigid.bodies, *self.world.bodies, *(other.body for other in self.world.others)]
+
+    @property
+    def forms(self) -> Sequence[PushedForm]:
+        """The bodies as the fluid sees them: centres, motions, surfaces; in the order of `bodies`."""
+        self._require_fitting()
+        return tuple(self._forms)
 
     def max_dt(self) -> float:
         """Return the step (s) that the fluid advises; bodies count with their speed."""
@@ -125,8 +136,8 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _complete(self, report: FluidWorldReport) -> None:
         report.fluid = self.fluid.end()
-        for i, body in enumerate(self.bodies):
-            if not np.isfinite(body.state_row).all():
+        for i, form in enumerate(self._forms):
+            if not (np.isfinite(form.state).all() and np.isfinite(form.motion).all()):
                 raise ValueError(f"the state of body {i} must be finite after a step")
         self._solid.end()
 
@@ -142,7 +153,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
-        core = self._core(1.0, rest, rest, held=None)
+        soft = SoftSteps(self._soft(), dt)
+        soft.accelerate()
+        core = self._core(1.0, rest, rest, None, soft)
         _with_bodies(self.fluid, core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
             self.loads[...], self.rates[...] = core.impulses, core.velocities
@@ -153,32 +166,22 @@ class FluidWorld(Solver[FluidWorldReport]):
 
         Where these belong to the end of the last step, gravity and the force of the fluid take them to the middle of this one.
         """
-        rigid = self.world.rigid
-        forces = rigid.forces.copy()
-        places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
-        self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
+        self._before = np.array([form.center for form in self._forms]).reshape(-1, 3)
         # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
-        self._carried = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        self._carried = np.array([form.motion for form in self._forms]).reshape(-1, 6)
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
-        try:
-            for i, body in enumerate(self.bodies):
-                if not body.is_dynamic:
-                    continue
-                weight = body.mass * body.gravity
-                # The pressure has it already.
-                rigid.forces[places[id(body)]] -= weight
-                if _staggered(self.fluid):
-                    body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
-                    body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
+            for form, load in zip(self._forms, self.loads, strict=True):
+                if form.is_dynamic:
+                    form.accelerate(load, 0.5 * dt)
+        # The pressure has their weight already.
+        with weightless(self.world):
             if self.bodies:
                 self.running_report.world = self.world.step(dt)
             else:
                 self.world.setup.time = self.world.time + dt
-        finally:
-            rigid.forces[...] = forces
         if self.fluid.grid.dimension == 2:
-            for body in self.bodies:
+            for body in self.world.rigid.bodies:
                 keep_in_plane(body)
         self._solid.moved(self.fluid.time + dt, dt)
 
@@ -190,7 +193,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def transport(self, dt: float) -> None:
         """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
-        keeper = self._momentum if _nothing_held(self.bodies, self._solid) else None
+        keeper = self._momentum if _nothing_held(self._forms, self._solid) else None
         if keeper is not None:
             keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
@@ -220,31 +223,35 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def project(self, dt: float) -> None:
         """Find the pressure, and the velocities of the bodies with it."""
-        motions = np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
-        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        motions = np.array([form.motion for form in self._forms]).reshape(-1, 6)
+        fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
-        core = self._core(dt, motions, self._carried, held)
+        soft = SoftSteps(self._soft(), dt)
+        world = self.running_report.world
+        kept = soft.hold(
+            self.world, None if world is None else world.contact, self.loads[len(self.loads) - len(soft.forms) :], fastest * dt
+        )
+        core = self._core(dt, motions, self._carried, held, soft)
         _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         part = 0.5 if _staggered(self.fluid) else 1.0
         self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
-        for i, body in enumerate(self.bodies):
-            if not body.is_dynamic:
-                continue
-            kick = part * momentum_of(body, after[i] - motions[i])
-            body.momentum[...] += kick[:3]
-            body.angular_momentum[...] += kick[3:]
+        first = len(self._forms) - len(soft.forms)
+        for form, change in zip(self._forms[:first], part * (after - motions), strict=False):
+            if form.is_dynamic:
+                form.add_motion(change)
+        work[first:] = soft.finish((part - 1.0) * (after - motions)[first:])
         attached = np.asarray(core.attached)
-        if self._momentum is not None and _nothing_held(self.bodies, self._solid):
+        if self._momentum is not None and _nothing_held(self._forms, self._solid):
             known = self.attached if self.attached.any() else attached
             grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
-            self._momentum.settle(self._solid.now, self.bodies, grown, mass)
+            self._momentum.settle(self._solid.now, self._forms, grown, mass)
         self.attached[...] = attached
         told = self.running_report
-        told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0])
+        told.forces, told.held = BodyForces(self.bodies, impulses, work, dt), len(held[0]) + kept
 
     @stage()
     def extend(self, dt: float) -> None:
@@ -258,23 +265,28 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     # --- parts -----------------------------------------------------------------------------------------------------------------------
 
-    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None) -> Any:
+    def _soft(self) -> list[NodeForm]:
+        """Return the forms of deformable bodies, which are the last."""
+        return [form for form in self._forms if isinstance(form, NodeForm)]
+
+    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None, soft: SoftSteps) -> Any:
         """Return the bodies as the pressure of a solve over dt seconds sees them."""
-        bodies = self.bodies
-        n = len(bodies)
+        forms = self._forms
+        n = len(forms)
         impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
-        for i, body in enumerate(bodies):
-            if body.is_dynamic:
-                impulses[i, :3] = dt * body.mass * body.gravity
+        for i, form in enumerate(forms):
+            if form.is_dynamic:
+                # Steps of deformable bodies have it themselves.
+                impulses[i, :3] = 0.0 if isinstance(form, NodeForm) else dt * form.mass * form.gravity
                 if isinstance(self.fluid, SmokeSolver):
-                    hydrostatic[i] = body.gravity
-        faces = [form.planes() for form in self._forms]
+                    hydrostatic[i] = form.gravity
+        faces = [form.planes() for form in forms]
         pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
         free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
         return _fluids.MovingBodies(
-            np.array([b.state_row[:3] for b in bodies]).reshape(n, 3),
-            np.array([b.mass if b.is_dynamic else 0.0 for b in bodies]),
-            np.array([inertia_of(b) for b in bodies]).reshape(n, 3, 3),
+            np.array([form.center for form in forms]).reshape(n, 3),
+            np.array([form.mass for form in forms]),
+            np.array([form.inertia for form in forms]).reshape(n, 3, 3),
             np.ascontiguousarray(motions),
             np.ascontiguousarray(carried),
             impulses,
@@ -284,6 +296,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             pairs,
             rows,
             free,
+            soft.cores,
         )
 
     def _require_fitting(self) -> None:
@@ -295,7 +308,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @property
     def ledger(self) -> FluidWorldLedger:
         """Momentum and energy of fluid and bodies now."""
-        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self.bodies, self.attached)
+        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self._forms, self.attached)
 
     def __repr__(self) -> str:
         """One line: fluid, world."""
@@ -332,9 +345,9 @@ def _seals_fluid_off(fluid: SmokeSolver | LiquidSolver, dt: float) -> bool:
     return True
 
 
-def _nothing_held(bodies: Sequence[RigidBody], solid: BodiesSolid) -> bool:
+def _nothing_held(forms: Sequence[PushedForm], solid: BodiesSolid) -> bool:
     """Return whether nothing but fluid and bodies that move takes momentum."""
-    return all(body.is_dynamic for body in bodies) and solid.solid is None
+    return all(form.is_free for form in forms) and solid.solid is None
 
 
 def _with_bodies(fluid: SmokeSolver | LiquidSolver, core: Any, sample: BodySample, call: Callable[[], None]) -> None:
