@@ -197,7 +197,7 @@ def off_plane() -> FluidWorld:
     [
         (wrong_viscosity, "viscosity has no traction on bodies"),
         (particles, "fluid must be"),
-        (soft, "a fluid moves rigid bodies only"),
+        (soft, "must be made from tetrahedra"),
         (joined, "without joints"),
         (outside, "body 0 must be in the domain"),
         (open_surface, "body 0 needs a shape or a closed surface"),

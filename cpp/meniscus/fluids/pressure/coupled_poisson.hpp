@@ -6,6 +6,8 @@
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
+#include <utility>
+
 namespace meniscus::fluids {
 
 template <int D>
@@ -20,7 +22,9 @@ class CoupledPoisson {
                      std::vector<double>& v);
   /// Velocities of bodies in the coarse space.
   Index coarse() const { return deflation_.columns(); }
-  Index bytes() const { return deflation_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size()); }
+  Index bytes() const {
+    return deflation_.bytes() + 8 * (r_.size() + p_.size() + q_.size() + z_.size() + s_.size() + w_.size() + t_.size());
+  }
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
@@ -32,14 +36,19 @@ class CoupledPoisson {
   void combine(double a, const Vector& x, double b, Vector& y) const { poisson_->combine(a, x, b, y); }
 
  private:
+  /// Weighs the cells at bodies that deform by (1 + e / l)^-1/2, with the entries l and e of the diagonals of L and, about, of
+  /// B S^-1 B^T: where a body yields node by node, the cycle of the fluid alone would correct far too much.
+  void weigh_cells();
+
   grid::PoissonSolver<D>* poisson_ = nullptr;
   const VolumeRows* rows_ = nullptr;
-  SolidResponse* solids_ = nullptr;
+  BodyResponse* solids_ = nullptr;
   double scale_ = 1.0;
   std::vector<double> f_, v_;
   BodyDeflation<D> deflation_;
+  std::vector<std::pair<Index, double>> weighed_;
   Eigen::VectorXd y_, y2_;
-  Block<double> r_, p_, q_, z_, s_, w_;
+  Block<double> r_, p_, q_, z_, s_, w_, t_;
 };
 
 }  // namespace meniscus::fluids

@@ -185,6 +185,12 @@ Vector6 MovingBodies::mode(Index velocity) const {
   return bodies_[b].soft->mode(velocity - first_[b]);
 }
 
+double MovingBodies::yield_alone(Index velocity) const {
+  if (velocity < 6 * count()) return 0;
+  const std::int32_t b = body_of(velocity);
+  return bodies_[b].soft->yield_alone(velocity - first_[b]);
+}
+
 double MovingBodies::mobility(Index body, int k) {
   if (bodies_[body].soft) return bodies_[body].soft->mobility(k);
   unit_.assign(static_cast<std::size_t>(velocities_), 0.0);

@@ -34,7 +34,7 @@ struct MovingBody {
   /// as well. Empty: as the level set has it.
   std::vector<Eigen::Vector4d> planes;
   /// Of a body that deforms, which has the impulses of everything but the fluid in it.
-  std::shared_ptr<SoftBody> soft;
+  std::shared_ptr<SoftBody> soft = nullptr;
 };
 
 /// What holds bodies: the velocity of a point of one relative to that of another, or to the world, does not change along a
@@ -64,7 +64,7 @@ class MovingBodies final : public BodyResponse {
   void begin();
   /// Fluid of this mass, kg, at a place moves with a body along an axis; `row`: the velocity of the place by those of the body.
   /// Its weight is the impulse `weight` along the row, N s.
-  void attach(Index body, const Vector6& row, double mass, double weight, const PlaceNodes& place, int axis);
+  void attach(Index body, const Vector6& row, double mass, double weight, const PlaceNodes& place = {}, int axis = 0);
   /// Factors the inertia, and finds the velocities without pressure.
   void factor();
   /// Velocities without pressure, minus those at the start, with which the walls of the pressure problem move: 6 for each body,
@@ -87,6 +87,8 @@ class MovingBodies final : public BodyResponse {
   }
   Vector6 mode(Index velocity) const override;
   double mobility(Index body, int k) override;
+  /// Nothing of rigid motions, for which there is a coarse space.
+  double yield_alone(Index velocity) const override;
   /// The first velocity of the nodes of a body.
   Index first_node(Index body) const { return first_[body]; }
 

@@ -25,6 +25,7 @@ class RootResponse final : public SolidResponse {
     Eigen::Map<Eigen::VectorXd>(v.data(), root_.rows()).noalias() = root_ * (root_.transpose() * from).eval();
     return 0;
   }
+  double yield_alone(Index velocity) const override { return root_.row(velocity).squaredNorm(); }
 
  private:
   Root root_;
@@ -67,6 +68,7 @@ class SoftBody {
 
   /// Velocity `i` under unit rigid motions.
   Vector6 mode(Index i) const;
+  double yield_alone(Index i) const { return step_->yield_alone(i); }
   /// Rigid motion k for a unit impulse of it.
   double mobility(int k) const { return mobility_[k]; }
 

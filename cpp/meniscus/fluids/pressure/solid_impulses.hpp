@@ -65,6 +65,8 @@ class SolidResponse {
   virtual Index velocities() const = 0;
   /// v = S^-1 f; returns the iterations that it took.
   virtual int respond(std::span<const double> f, std::span<double> v) = 0;
+  /// Entry of the diagonal of S^-1, or less: with all other velocities held.
+  virtual double yield_alone(Index) const { return 0; }
 };
 
 /// Bodies with rigid motions, which light ones follow whatever else they do.

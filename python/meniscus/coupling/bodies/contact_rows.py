@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.solids import ContactInfo, World
+from meniscus.solids import World
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _CLOSING = 0.5  # of the speed that gravity gives in the step: a contact that opens faster does not hold
+_TOUCHING = 1e-6  # of the size of a body: nodes so near a solid lie on it
 _STICKING = 0.01  # of the same: a contact that slides more slowly sticks
 
 
@@ -61,33 +62,34 @@ def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed
     return np.ascontiguousarray(np.vstack(pairs), dtype=np.int32), np.ascontiguousarray(np.vstack(rows))
 
 
-def holding_nodes(world: World, contact: ContactInfo | None, forces: Sequence[Floats], speed: float) -> list[tuple[Ints, Floats]]:
-    """Return for each deformable body of a world its nodes (k,) that contacts with solids hold, and directions (k, 3) along which.
+def holding_nodes(world: World, free: Sequence[Floats], dt: float) -> list[tuple[Ints, Floats]]:
+    """Return for each deformable body of a world its nodes (k,) that lie on solids and are held there, and directions (k, 3) along which.
 
-    As `holding_contacts`; a node that sticks is there three times. Nodes that would leave by themselves are not held.
+    A node is held along the normal unless it would leave by itself, and along the surface where friction can hold it too: then it is
+    there three times.
 
     Args:
         world: after a step.
-        contact: of that step.
-        forces: per body the velocities (n, 3) that its nodes would have after the solve without contact, m/s.
-        speed: that gravity gives in the step, m/s.
+        free: per body the velocities (n, 3) that its nodes would have after the solve without contact, m/s.
+        dt: seconds.
     """
-    nothing = np.zeros(0, np.int32), np.zeros((0, 3))
-    solids = None if contact is None else contact.solids
-    if solids is None or not len(solids):
-        return [nothing for _ in world.bodies]
-    pressed = np.einsum("kd,kd->k", contact.impulses_of_solids, solids.normals) > 0 if contact is not None else np.zeros(0, bool)
     held = []
-    for body, first, free in zip(world.bodies, world.surface.starts, forces, strict=False):
-        local = np.asarray(solids.nodes) - int(first)
-        mine = pressed & (local >= 0) & (local < len(body))
-        nodes, normals, moved = local[mine], solids.normals[mine], solids.velocities[mine]
-        now, then = body.velocities[nodes] - moved, free[nodes] - moved
-        normal_speed = np.einsum("kd,kd->k", now, normals)
-        holds = (normal_speed < _CLOSING * speed) & (np.einsum("kd,kd->k", then, normals) <= 0)
-        slide = np.linalg.norm(now - normal_speed[:, None] * normals, axis=1)
-        sticks = holds & (slide < _STICKING * speed)
-        axes = np.tile(np.eye(3), (int(sticks.sum()), 1))
-        rows = np.concatenate([nodes[holds], np.repeat(nodes[sticks], 3)]).astype(np.int32)
-        held.append((rows, np.concatenate([normals[holds], axes])))
+    for body, then in zip(world.bodies, free, strict=True):
+        nodes, directions = [np.zeros(0, np.int32)], [np.zeros((0, 3))]
+        points = np.ascontiguousarray(body.positions)
+        size = float(np.ptp(points, axis=0).max())
+        for obstacle in world.setup.solid_obstacles:
+            touching = np.flatnonzero(obstacle.distance(points, world.time) <= _TOUCHING * size)
+            if not len(touching):
+                continue
+            at = np.ascontiguousarray(points[touching])
+            normals = obstacle.solid.normals(at, world.time)
+            pressed = then[touching] - obstacle.solid.velocity(at, world.time, dt)
+            into = -np.einsum("kd,kd->k", pressed, normals)
+            along = np.linalg.norm(pressed + into[:, None] * normals, axis=1)
+            holds = into > 0
+            sticks = holds & (along <= obstacle.friction * into)
+            nodes += [touching[holds & ~sticks].astype(np.int32), np.repeat(touching[sticks], 3).astype(np.int32)]
+            directions += [normals[holds & ~sticks], np.tile(np.eye(3), (int(sticks.sum()), 1))]
+        held.append((np.concatenate(nodes), np.concatenate(directions)))
     return held

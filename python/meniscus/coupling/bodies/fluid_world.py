@@ -171,8 +171,10 @@ class FluidWorld(Solver[FluidWorldReport]):
         self._carried = np.array([form.motion for form in self._forms]).reshape(-1, 6)
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
-            for form, load in zip(self._forms, self.loads, strict=True):
-                if form.is_dynamic:
+            for form, load, rate in zip(self._forms, self.loads, self.rates, strict=True):
+                if isinstance(form, NodeForm):
+                    form.add_motion(0.5 * dt * rate)
+                elif form.is_dynamic:
                     form.accelerate(load, 0.5 * dt)
         # The pressure has their weight already.
         with weightless(self.world):
@@ -227,10 +229,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
         soft = SoftSteps(self._soft(), dt)
-        world = self.running_report.world
-        kept = soft.hold(
-            self.world, None if world is None else world.contact, self.loads[len(self.loads) - len(soft.forms) :], fastest * dt
-        )
+        kept = soft.hold(self.world, self.loads[len(self.loads) - len(soft.forms) :])
         core = self._core(dt, motions, self._carried, held, soft)
         _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)

@@ -103,7 +103,7 @@ class PushedForm(ABC):
 
     def accelerate(self, load: Floats, dt: float) -> None:
         """Let gravity and a load (6,), N and N m, act for dt seconds."""
-        self.add_motion(dt * np.concatenate([self.gravity + load[:3] / self.mass, np.linalg.solve(self.inertia, load[3:])]))
+        raise NotImplementedError
 
     @property
     @abstractmethod

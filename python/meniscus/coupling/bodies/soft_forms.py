@@ -16,7 +16,7 @@ from meniscus.coupling.bodies.contact_rows import holding_nodes
 from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.shell_pressure import SheetSolid
 from meniscus.mesh import TetMesh
-from meniscus.solids import ContactInfo, DeformableBody, ReducedBody, World
+from meniscus.solids import DeformableBody, ReducedBody, World
 from meniscus.solids.body import _force_core
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 
@@ -288,19 +288,15 @@ class SoftSteps:
         self._start = [np.zeros_like(v) for v in self._start]
         self.cores = self._made(free)
 
-    def hold(self, world: World, contact: ContactInfo | None, loads: Floats, speed: float) -> int:
+    def hold(self, world: World, loads: Floats) -> int:
         """Let the nodes that contact holds keep their velocities along it; return the number of directions.
 
         Args:
             world: after its step.
-            contact: of that step.
             loads: (n, 6) of the fluid, N and N m.
-            speed: that gravity gives in the step, m/s.
         """
-        if contact is None or not len(contact.solids):
-            return 0
         lifted = [s.free + self._dt * load[:3] / form.mass for s, form, load in zip(self._steps, self.forms, loads, strict=True)]
-        held = holding_nodes(world, contact, lifted, speed)
+        held = holding_nodes(world, lifted[: len(world.bodies)], self._dt)
         if not any(len(nodes) for nodes, _ in held):
             return 0
         for k, kept in enumerate(held):
