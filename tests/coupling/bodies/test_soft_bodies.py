@@ -12,7 +12,7 @@ from support.variants import slow, slow_but
 
 from meniscus.coupling import FluidWorld
 from meniscus.mesh import cloth_mesh
-from meniscus.solids import DeformableBody, PositionBody, RigidBody, World
+from meniscus.solids import DeformableBody, PositionBody, ReducedBody, RigidBody, World
 from meniscus.surface import Pose
 
 AIR = 1.2
@@ -182,3 +182,31 @@ def test_what_does_not_go_together_is_refused() -> None:
     world.add(jelly(tet_cube(2, 0.2, (0.5, 0.5, 0.5)), 500.0, 1e4))
     with pytest.raises(ValueError, match="impulses"):
         FluidWorld(pool([], (8, 8, 8), 1 / 8, 0.5).fluid, world)
+
+
+def test_a_reduced_ball_starts_with_half_the_mass_of_its_air_as_well() -> None:
+    h = 1 / 48
+    mesh = tet_ball(6, 6 * h, (0.5 + 0.2 * h, 0.5, 0.5 + 0.4 * h))
+    body = ReducedBody(mesh, modes=6, size=6, density=0.5 * AIR, youngs_modulus=1e6, poissons_ratio=0.3)
+    both = in_air([body], 48, 3)
+    report = both.step(1e-3)
+    part = 4 / 3 * np.pi * 216 / 48**3
+    expected = G * 0.5 / (0.5 + (1 - part) / (2 + part))
+    assert both.forms[0].motion[2] / 1e-3 == pytest.approx(expected, rel=0.03)
+    told = report.forces[body].force - body.mass * np.array([0.0, 0.0, G])
+    assert body.momentum / 1e-3 == pytest.approx(told, abs=1e-9 * body.mass * G)
+
+
+def test_a_reduced_cube_floats_like_a_deformable_one() -> None:
+    heights = []
+    for reduced in (True, False):
+        mesh = tet_cube(3, 0.3, (0.5, 0.5, 0.6))
+        body: Any = jelly(mesh, 400.0, 1e6)
+        if reduced:
+            body = ReducedBody(mesh, modes=6, size=6, density=400.0, youngs_modulus=1e6, poissons_ratio=0.3)
+        both = pool([body], (16, 16, 16), 1 / 16, 0.5)
+        for _ in range(10):
+            both.step(0.01)
+        heights.append(both.forms[0].center[2])
+        assert both.forms[0].is_free
+    assert heights[0] == pytest.approx(heights[1], abs=2e-3)
