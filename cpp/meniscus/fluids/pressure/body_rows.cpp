@@ -112,6 +112,30 @@ struct NodeEntry {
   Eigen::Vector3d direction;
 };
 
+/// Of a body that deforms: the growth of what it fills of a cell, along each axis times `volume`.
+struct GrowthEntry {
+  Index cell;
+  std::int32_t body;
+  PlaceNodes place;
+  Eigen::Vector3d volume;
+};
+
+/// Gradients of the weights of nodes at a place, 1/m; zero where it has no tetrahedron.
+std::array<Eigen::Vector3d, 4> weight_gradients(const NodePlaces& places, const PlaceNodes& at) {
+  Eigen::Matrix3d edges;
+  for (std::size_t k = 1; k < 4; ++k)
+    edges.col(static_cast<Eigen::Index>(k - 1)) = places.node(at.nodes[k]) - places.node(at.nodes[0]);
+  std::array<Eigen::Vector3d, 4> out;
+  out.fill(Eigen::Vector3d::Zero());
+  const Eigen::Matrix3d rows = edges.inverse();
+  if (!rows.allFinite()) return out;
+  for (std::size_t k = 1; k < 4; ++k) {
+    out[k] = rows.row(static_cast<Eigen::Index>(k - 1)).transpose();
+    out[0] -= out[k];
+  }
+  return out;
+}
+
 struct Attached {
   std::int32_t body;
   Vector6 row;
@@ -161,13 +185,17 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
   find_pockets();
   std::vector<std::vector<CellEntry>> found(layout_.rows());
   std::vector<std::vector<NodeEntry>> soft(layout_.rows());
+  std::vector<std::vector<GrowthEntry>> grown(layout_.rows());
+  const WetHalves<T, D> halves(grid_, static_cast<const grid::Field<T, D>*>(nullptr), solid_nodes_, *problem.bodies);
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
     const Index number = dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1];
     auto& entries = found[number];
     for (Index k = 0; k < count; ++k, ++c[D - 1]) {
       const Index i = first + k;
       if (!poisson_.matrix.active[i] || pocket_[i]) continue;
-      const std::size_t begin = entries.size();
+      const std::size_t begin = entries.size(), places_before = soft[number].size();
+      // Per axis, what films leave closed of the faces, over what the solid closes.
+      Eigen::Vector3d kept = Eigen::Vector3d::Zero(), closed = Eigen::Vector3d::Zero();
       for (int d = 0; d < D; ++d)
         for (const Index ahead : {0, 1}) {
           const double open = open_[d][i + ahead * layout_.strides[d]];
@@ -180,6 +208,8 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           if (problem.bodies->body(body).soft) {
             const double sign = ahead == 0 ? -1 : 1;
             const double part = open > cut.open ? 1 - open : 1 - cut.open;
+            kept[d] += part;
+            closed[d] += 1 - cut.open;
             if (part > 0)
               soft[number].push_back(
                   {i, body, places.nodes(body, places.middle_of_closed(face, d, cut)), sign * part * Eigen::Vector3d::Unit(d)});
@@ -200,6 +230,15 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           else
             entries[e].row += row;
         }
+      // Through the wall in the cell passes what passes through the closed parts of its faces, less what grows between them.
+      if (const std::size_t many = soft[number].size() - places_before; many > 0) {
+        const double solid = halves.solid_half(c, 0, false, -1) + halves.solid_half(c, 0, true, -1);
+        Eigen::Vector3d share = Eigen::Vector3d::Constant(solid / static_cast<double>(many));
+        for (Eigen::Index t = 0; t < 3; ++t)
+          if (closed[t] > 0) share[t] *= kept[t] / closed[t];
+        for (std::size_t e = places_before; e < places_before + many; ++e)
+          grown[number].push_back({i, soft[number][e].body, soft[number][e].place, share});
+      }
     }
   });
   body_rows_.clear();
@@ -208,6 +247,16 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     for (const CellEntry& e : entries) {
       if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
       for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
+    }
+  cell = -1;
+  for (const auto& entries : grown)
+    for (const GrowthEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      const auto first = static_cast<std::int32_t>(problem.bodies->first_node(e.body));
+      const auto gradients = weight_gradients(problem.bodies->body(e.body).soft->places(), e.place);
+      for (std::size_t k = 0; k < 4; ++k)
+        for (int t = 0; t < 3; ++t)
+          body_rows_.add(first + 3 * e.place.nodes[k] + t, -e.volume[t] * grid_.spacing() * gradients[k][t]);
     }
   cell = -1;
   for (const auto& entries : soft)
