@@ -65,8 +65,8 @@ def holding_contacts(rigid: RigidSystem, centers: Floats, motions: Floats, speed
 def holding_nodes(world: World, free: Sequence[Floats], dt: float) -> list[tuple[Ints, Floats]]:
     """Return for each deformable body of a world its nodes (k,) that lie on solids and are held there, and directions (k, 3) along which.
 
-    A node is held along the normal unless it would leave by itself, and along the surface where friction can hold it too: then it is
-    there three times.
+    A node is held along the normal unless it would leave by itself faster than the pressure may take back, and along the surface where
+    friction can hold it too: then it is there three times.
 
     Args:
         world: after a step.
@@ -77,7 +77,7 @@ def holding_nodes(world: World, free: Sequence[Floats], dt: float) -> list[tuple
     for body, then in zip(world.bodies, free, strict=True):
         nodes, directions = [np.zeros(0, np.int32)], [np.zeros((0, 3))]
         points = np.ascontiguousarray(body.positions)
-        size = float(np.ptp(points, axis=0).max())
+        size, speed = float(np.ptp(points, axis=0).max()), float(np.linalg.norm(body.gravity)) * dt
         for obstacle in world.setup.solid_obstacles:
             touching = np.flatnonzero(obstacle.distance(points, world.time) <= _TOUCHING * size)
             if not len(touching):
@@ -87,8 +87,8 @@ def holding_nodes(world: World, free: Sequence[Floats], dt: float) -> list[tuple
             pressed = then[touching] - obstacle.solid.velocity(at, world.time, dt)
             into = -np.einsum("kd,kd->k", pressed, normals)
             along = np.linalg.norm(pressed + into[:, None] * normals, axis=1)
-            holds = into > 0
-            sticks = holds & (along <= obstacle.friction * into)
+            holds = into > -_CLOSING * speed
+            sticks = holds & (along <= obstacle.friction * np.maximum(into, 0.0) + _STICKING * speed)
             nodes += [touching[holds & ~sticks].astype(np.int32), np.repeat(touching[sticks], 3).astype(np.int32)]
             directions += [normals[holds & ~sticks], np.tile(np.eye(3), (int(sticks.sum()), 1))]
         held.append((np.concatenate(nodes), np.concatenate(directions)))
