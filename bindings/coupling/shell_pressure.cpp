@@ -22,7 +22,7 @@ std::span<const T> numbers_of(const py::array& a, const char* name, Index n = -1
 }
 
 void bind_solids(py::module_& m) {
-  py::class_<ShellSolid, SolidPointer>(m, "ShellSolid")
+  py::class_<ShellSolid, fluids::SolidResponse, SolidPointer>(m, "ShellSolid")
       .def_property_readonly("nodes", &ShellSolid::nodes)
       .def(
           "respond",

@@ -1,6 +1,7 @@
 // Pressure problems and their solver.
 #include "fluids/body_owners.hpp"
 #include "masks.hpp"
+#include "solids/body_arrays.hpp"
 
 #include "meniscus/fluids/pressure/projection.hpp"
 
@@ -73,7 +74,8 @@ std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, cons
                                                   const py::array& impulses, const py::array& hydrostatic,
                                                   const py::array& planes, const py::array& owners, const py::array& held,
                                                   const py::array& rows, const py::array& free, const py::array& predicted,
-                                                  const py::array& added) {
+                                                  const py::array& added,
+                                                  const std::vector<std::shared_ptr<fluids::SoftBody>>& soft) {
   const auto n = static_cast<Index>(masses.size()), k = static_cast<Index>(held.size() / 2);
   const auto x = rows_of_numbers<3>(centers, "centers", n), g = rows_of_numbers<3>(hydrostatic, "hydrostatic", n);
   const auto v = rows_of_numbers<6>(velocities, "velocities", n), p = rows_of_numbers<6>(impulses, "impulses", n);
@@ -93,7 +95,11 @@ std::unique_ptr<fluids::MovingBodies> make_bodies(const py::array& centers, cons
                       g[b],
                       {},
                       ahead[b],
-                      Eigen::Map<const fluids::Matrix6>(more[b].data())});
+                      Eigen::Map<const fluids::Matrix6>(more[b].data()),
+                      nullptr});
+  // Those that deform come last.
+  require(soft.size() <= bodies.size(), "more deformable bodies than bodies");
+  for (std::size_t s = 0; s < soft.size(); ++s) bodies[bodies.size() - soft.size() + s].soft = soft[s];
   const auto faces = static_cast<Index>(owners.size());
   const auto of_faces = rows_of_numbers<4>(planes, "planes", faces);
   const auto* const of_body = data_of<std::int32_t>(owners, "plane_owners", faces);
@@ -115,12 +121,64 @@ py::array_t<double> array_of(const std::vector<Vector6>& rows) {
   return out;
 }
 
+std::span<const double> numbers_of(const py::array& a, const char* name) {
+  return {data_of<double>(a, name), static_cast<std::size_t>(a.size())};
+}
+
+py::array_t<double> rows_of_three(std::span<const double> values) {
+  py::array_t<double> out({static_cast<py::ssize_t>(values.size() / 3), py::ssize_t{3}});
+  std::copy(values.begin(), values.end(), out.mutable_data());
+  return out;
+}
+
+void bind_soft_bodies(py::module_& m) {
+  using py::arg;
+  py::class_<fluids::SolidResponse, std::shared_ptr<fluids::SolidResponse>>(m, "SolidResponse");
+  py::class_<fluids::NodePlaces, std::shared_ptr<fluids::NodePlaces>>(m, "NodePlaces")
+      .def(py::init([](const py::array& nodes, const py::array& tets, const py::array& surface) {
+             const auto rows = elements_of<4>(tets, "tets");
+             const auto triangles = elements_of<3>(surface, "surface");
+             return std::make_shared<fluids::NodePlaces>(positions_of(nodes, "nodes"), rows, triangles);
+           }),
+           arg("nodes"), arg("tets"), arg("surface"))
+      .def(
+          "move", [](fluids::NodePlaces& p, const py::array& nodes) { p.move(positions_of(nodes, "nodes")); }, arg("nodes"))
+      .def(
+          "velocities",
+          [](const fluids::NodePlaces& p, const py::array& points, const py::array& nodes, int axis) {
+            const auto x = positions_of(points, "points");
+            require(axis >= 0 && axis < 3, "axis must be 0, 1 or 2, not ", axis);
+            py::array_t<double> out(static_cast<py::ssize_t>(x.size()));
+            p.velocities(x, points_of(nodes, "velocities", p.count()), axis, {out.mutable_data(), x.size()});
+            return out;
+          },
+          arg("points"), arg("nodes"), arg("axis"));
+  py::class_<fluids::SoftBody, std::shared_ptr<fluids::SoftBody>>(m, "SoftBody")
+      .def(py::init([](std::shared_ptr<fluids::SolidResponse> step, std::shared_ptr<fluids::NodePlaces> places,
+                       const py::array& masses, const py::array& start, const py::array& free) {
+             return std::make_shared<fluids::SoftBody>(std::move(step), std::move(places), numbers_of(masses, "masses"),
+                                                       numbers_of(start, "start"), numbers_of(free, "free"));
+           }),
+           arg("step"), arg("places"), arg("masses"), arg("start"), arg("free"))
+      .def_property_readonly("velocities", [](const fluids::SoftBody& b) { return rows_of_three(b.velocities_after()); })
+      .def_property_readonly("given", [](const fluids::SoftBody& b) { return rows_of_three(b.given()); })
+      .def_property_readonly("work", &fluids::SoftBody::work);
+  py::class_<fluids::RootResponse, fluids::SolidResponse, std::shared_ptr<fluids::RootResponse>>(m, "RootResponse")
+      .def(py::init([](const py::array& root, Index columns) {
+             const Index rows = static_cast<Index>(root.size()) / std::max<Index>(columns, 1);
+             return std::make_shared<fluids::RootResponse>(
+                 Eigen::Map<const fluids::RootResponse::Root>(data_of<double>(root, "root", rows * columns), rows, columns));
+           }),
+           arg("root"), arg("columns"));
+}
+
 void bind_bodies(py::module_& m) {
   using py::arg;
+  bind_soft_bodies(m);
   py::class_<fluids::MovingBodies>(m, "MovingBodies")
       .def(py::init(&make_bodies), arg("centers"), arg("masses"), arg("inertias"), arg("velocities"), arg("carried"),
            arg("impulses"), arg("hydrostatic"), arg("planes"), arg("plane_owners"), arg("held"), arg("rows"), arg("free"),
-           arg("predicted"), arg("added"))
+           arg("predicted"), arg("added"), arg("soft"))
       .def_property_readonly("count", &fluids::MovingBodies::count)
       .def_property_readonly_static("film_opening", [](const py::object&) { return fluids::MovingBodies::film_opening; })
       .def_property_readonly("velocities", [](const fluids::MovingBodies& b) { return array_of(b.velocities_after()); })

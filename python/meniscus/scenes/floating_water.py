@@ -1,4 +1,4 @@
-"""Base of the scenes of rigid bodies that water moves."""
+"""Base of the scenes of bodies that water moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water
-from meniscus.solids import RigidBody, World
+from meniscus.solids import DeformableBody, RigidBody, World
 from meniscus.surface import HalfSpace
 
 _LIQUID_STAGES = ("seed", "to_middle", "move_bodies", *LiquidSolver.stages[1:])
@@ -31,7 +31,7 @@ class FloatingWater(Water):
 
     friction: float = parameter(0.3, "of bodies and walls")
 
-    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody], **more: Any) -> None:
+    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody | DeformableBody], **more: Any) -> None:
         """Create a tank of water up to a level (m) along the last axis, its walls, and the bodies in it; with more for the solver."""
         self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, **more))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
@@ -50,17 +50,17 @@ class FloatingWater(Water):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the fastest body, m/s, and what holds bodies, rows of contact."""
-        bodies, last = self.both.bodies, self.both.report
+        forms, last = self.both.forms, self.both.report
         return {
             **super().report(time),
-            "fastest body": max((float(np.linalg.norm(b.velocity)) for b in bodies), default=0.0),
-            "lowest body": min((float(b.center[2]) for b in bodies), default=0.0),
+            "fastest body": max((float(np.linalg.norm(form.motion[:3])) for form in forms), default=0.0),
+            "lowest body": min((float(form.center[2]) for form in forms), default=0.0),
             "held": 0.0 if last is None else float(last.held),
         }
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """As for all water, and the bodies as one mesh."""
-        meshes = [(b.positions(), _surface(b)) for b in self.both.bodies]
+        meshes = [form.mesh for form in self.both.forms]
         counts = np.cumsum([0, *(len(x) for x, _ in meshes)])
         triangles = np.concatenate([t + first for (_, t), first in zip(meshes, counts, strict=False)])
         return {**super().frame_data(), "bodies": FrameMesh(np.concatenate([x for x, _ in meshes]), triangles.astype(np.int32), {})}
@@ -72,6 +72,8 @@ class FloatingWater(Water):
         return {**super()._shown(frame), "solids": [mesh]}
 
 
-def _surface(body: RigidBody) -> Any:
-    mesh: Any = body.mesh
-    return mesh.triangles if isinstance(mesh, TriangleMesh) else mesh.boundary.triangles
+def turn_at_random(rng: np.random.Generator) -> Any:
+    """Return a rotation (3, 3) at random."""
+    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
+    q *= np.sign(np.diag(r))
+    return q * np.sign(np.linalg.det(q))

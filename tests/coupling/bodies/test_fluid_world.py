@@ -190,7 +190,7 @@ def off_plane() -> FluidWorld:
     [
         (wrong_viscosity, "the viscosity of a liquid has no traction on bodies"),
         (particles, "fluid must be"),
-        (soft, "a fluid moves rigid bodies only"),
+        (soft, "must be made from tetrahedra"),
         (outside, "body 0 must be in the domain"),
         (open_surface, "body 0 needs a shape or a closed surface"),
         (off_plane, "body 0 must be in the plane z = 0"),

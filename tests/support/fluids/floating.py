@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 import meniscus as ms
 from meniscus.coupling import FluidWorld
 from meniscus.fluids import LiquidOptions, LiquidSolver, SmokeOptions, SmokeSolver
-from meniscus.solids import MassProperties, RigidBody, World
+from meniscus.mesh import TetMesh, tet_block
+from meniscus.solids import DeformableBody, MassProperties, RigidBody, TetElements, World
 from meniscus.surface import HalfSpace, Pose, Sphere
 
 G = 9.81
@@ -34,11 +36,35 @@ def beam(size: tuple[float, float], density: float, center: tuple[float, ...], a
     return RigidBody.box((*size, 1.0), density, pose=Pose((*center, 0.0)[:3], turned(angle)))
 
 
+def tet_cube(elements: int, size: float, center: tuple[float, ...]) -> TetMesh:
+    """Return a cube with elements along its edges."""
+    block = tet_block(elements, elements, elements, (size,) * 3, origin=(-0.5 * size,) * 3, pattern="five")
+    return TetMesh(np.ascontiguousarray(block.vertices + np.array(center)), block.tets)
+
+
+def tet_ball(elements: int, radius: float, center: tuple[float, ...]) -> TetMesh:
+    """Return a ball made from a cube, with its volume."""
+    cube = tet_cube(elements, 2.0, (0.0, 0.0, 0.0))
+    x = cube.vertices
+    far, longest = np.linalg.norm(x, axis=1, keepdims=True), np.abs(x).max(axis=1, keepdims=True)
+    x = x * np.divide(longest, far, out=np.zeros_like(far), where=far > 0)
+    volume = np.linalg.det(x[cube.tets[:, 1:]] - x[cube.tets[:, :1]]).sum() / 6
+    x = x * (4 / 3 * np.pi / volume) ** (1 / 3)
+    return TetMesh(np.ascontiguousarray(radius * x + np.array(center)), cube.tets)
+
+
+def jelly(mesh: TetMesh, density: float, young: float, damping: float = 0.0) -> DeformableBody:
+    """Return a body of finite elements."""
+    body = DeformableBody(mesh, density=density)
+    body.add(TetElements(mesh, youngs_modulus=young, damping=damping))
+    return body
+
+
 def down(dimension: int) -> tuple[float, ...]:
     return (0.0, -G, 0.0) if dimension == 2 else (0.0, 0.0, -G)
 
 
-def in_air(bodies: list[RigidBody], cells: int, dimension: int, **options: Any) -> FluidWorld:
+def in_air(bodies: Sequence[RigidBody | DeformableBody], cells: int, dimension: int, **options: Any) -> FluidWorld:
     """Return bodies in still air in a closed periodic box of 1 m."""
     grid = ms.Grid((cells,) * dimension, 1 / cells, periodic=(True,) * dimension)
     solver = SmokeSolver(grid, SmokeOptions(tolerance=1e-10), dtype=np.float64)
@@ -49,7 +75,7 @@ def in_air(bodies: list[RigidBody], cells: int, dimension: int, **options: Any) 
 
 
 def pool(
-    bodies: list[RigidBody],
+    bodies: Sequence[Any],
     shape: tuple[int, ...],
     spacing: float,
     level: float,

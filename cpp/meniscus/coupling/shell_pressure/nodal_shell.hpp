@@ -38,7 +38,9 @@ class NodalShell final : public ShellSolid {
 
   Index nodes() const override { return static_cast<Index>(masses_.size()); }
   void attach(std::span<const SheetSide> sides, Index first) override;
+  using ShellSolid::respond;
   int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) override;
+  double yield_alone(Index velocity) const override { return blocks_[velocity / 3](velocity % 3, velocity % 3); }
   void set_tolerance(double tolerance) override {
     options_.tolerance = tolerance;
     largest_residual_ = 0;

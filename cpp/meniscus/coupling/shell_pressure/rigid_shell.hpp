@@ -19,6 +19,7 @@ class RigidShell final : public ShellSolid {
 
   Index nodes() const override { return static_cast<Index>(arms_.size()); }
   void attach(std::span<const SheetSide> sides, Index first) override;
+  using ShellSolid::respond;
   int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) override;
 
   /// The change of the velocity and the angular velocity that impulses on nodes cause, without the attached fluid.

@@ -5,20 +5,26 @@
 #pragma once
 
 #include "meniscus/coupling/shell_pressure/sheet_sides.hpp"
+#include "meniscus/fluids/pressure/solid_impulses.hpp"
 
 namespace meniscus::coupling {
 
-class ShellSolid {
+class ShellSolid : public fluids::SolidResponse {
  public:
-  virtual ~ShellSolid() = default;
-
   virtual Index nodes() const = 0;
+  Index velocities() const override { return 3 * nodes(); }
 
   /// Takes the fluid that moves with the solid; `first` is the number of its first node among those of all sheets.
   virtual void attach(std::span<const SheetSide> sides, Index first) = 0;
 
   /// v = S^-1 f for impulses f, N s, on the nodes. Returns the iterations that it took.
   virtual int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) = 0;
+  /// The same by components, three for each node.
+  int respond(std::span<const double> f, std::span<double> v) override {
+    static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
+    return respond(std::span<const mesh::Point>{reinterpret_cast<const mesh::Point*>(f.data()), f.size() / 3},
+                   std::span<mesh::Point>{reinterpret_cast<mesh::Point*>(v.data()), v.size() / 3});
+  }
 
   /// Relative tolerance of `respond`, where it iterates.
   virtual void set_tolerance(double) {}
@@ -32,6 +38,7 @@ class KinematicSolid final : public ShellSolid {
   explicit KinematicSolid(Index nodes) : nodes_(nodes) {}
   Index nodes() const override { return nodes_; }
   void attach(std::span<const SheetSide>, Index) override {}
+  using ShellSolid::respond;
   int respond(std::span<const mesh::Point>, std::span<mesh::Point> v) override {
     for (mesh::Point& u : v) u.setZero();
     return 0;

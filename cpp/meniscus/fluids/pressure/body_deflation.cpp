@@ -110,17 +110,17 @@ void BodyDeflation<D>::make_window(const grid::PoissonSolver<D>& poisson, std::s
 
 template <int D>
 void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, const BodyLevels<D>& levels,
-                               SolidResponse& solids, double scale) {
-  const Index bodies = solids.velocities() / freedoms;
+                               BodyResponse& solids, double scale) {
+  const Index bodies = solids.count();
   std::vector<std::vector<Index>> cells(bodies);
   std::vector<std::vector<double>> entries(bodies);
   rows.visit([&](Index cell, std::int32_t velocity, double value) {
-    const std::int32_t b = velocity / freedoms;
+    const std::int32_t b = solids.body_of(velocity);
     if (cells[b].empty() || cells[b].back() != cell) {
       cells[b].push_back(cell);
       entries[b].resize(entries[b].size() + freedoms, 0.0);
     }
-    *(entries[b].end() - freedoms + velocity % freedoms) = value;
+    Eigen::Map<Vector6>(entries[b].data() + entries[b].size() - freedoms) += value * solids.mode(velocity);
   });
   windows_.assign(bodies, {});
   parallel_for(0, bodies, 1, [&](Index begin, Index end) {
@@ -137,11 +137,7 @@ void BodyDeflation<D>::prepare(const grid::PoissonSolver<D>& poisson, const Volu
       double inertia = 0;
       for (std::size_t i = 0; i < w.cell.size(); ++i) inertia += w.pressure[freedoms * i + k] * w.product[freedoms * i + k];
       if (!(inertia > 0)) continue;
-      std::fill(f.begin(), f.end(), 0.0);
-      const Index velocity = freedoms * b + static_cast<Index>(k);
-      f[velocity] = 1;
-      solids.respond(f, v);
-      if (scale * inertia * v[velocity] > least_ratio) w.column[k] = columns_++;
+      if (scale * inertia * solids.mobility(b, static_cast<int>(k)) > least_ratio) w.column[k] = columns_++;
     }
   }
   if (columns_ == 0) return;

@@ -32,8 +32,8 @@ class BodyDeflation {
   /// A velocity is left out whose fluid has less than this part of its own inertia.
   static constexpr double least_ratio = 0.2;
 
-  /// Makes W and factors W^T A W, A = L + B S^-1 scale B^T. Velocities of solids are six for each body.
-  void prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, const BodyLevels<D>& levels, SolidResponse& solids,
+  /// Makes W, for the rigid motions of all bodies, and factors W^T A W, A = L + B S^-1 scale B^T.
+  void prepare(const grid::PoissonSolver<D>& poisson, const VolumeRows& rows, const BodyLevels<D>& levels, BodyResponse& solids,
                double scale);
   bool empty() const { return columns_ == 0; }
   Index columns() const { return columns_; }

@@ -30,8 +30,7 @@ void BodyLevels<D>::label(const grid::PoissonSolver<D>& poisson, Index least) {
 }
 
 template <int D>
-void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t> outlets, std::size_t freedoms,
-                            SolidResponse& solids, double scale) {
+void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t> outlets, BodyResponse& solids, double scale) {
   const Index n = count(), velocities = solids.velocities();
   if (n == 0) return levels_.clear();
   push_.setZero(velocities, n);
@@ -44,13 +43,15 @@ void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t
     most(velocity, region) += scale * std::abs(value);
   });
   Eigen::MatrixXd whole = push_;
-  for (Index first = 0; first < velocities; first += static_cast<Index>(freedoms)) {
-    const auto size = static_cast<Eigen::Index>(freedoms);
-    if (outlets[static_cast<std::size_t>(first) / freedoms]) continue;
-    const Eigen::VectorXd parts = most.middleRows(first, size).colwise().sum();
+  // The first velocities are the rigid motions of the bodies.
+  constexpr Index motion = 6;
+  for (Index body = 0; body < solids.count(); ++body) {
+    if (outlets[static_cast<std::size_t>(body)]) continue;
+    const Index first = motion * body;
+    const Eigen::VectorXd parts = most.middleRows(first, motion).colwise().sum();
     if (!(parts.sum() > 0)) continue;
-    const Eigen::VectorXd excess = push_.middleRows(first, size).rowwise().sum();
-    whole.middleRows(first, size) -= excess * parts.transpose() / parts.sum();
+    const Eigen::VectorXd excess = push_.middleRows(first, motion).rowwise().sum();
+    whole.middleRows(first, motion) -= excess * parts.transpose() / parts.sum();
   }
   std::array<RegionGram, 2> grams;
   std::vector<double> answer(static_cast<std::size_t>(velocities));

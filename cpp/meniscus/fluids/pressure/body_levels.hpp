@@ -23,10 +23,9 @@ class BodyLevels {
   void label(const grid::PoissonSolver<D>& poisson, Index least);
   std::int32_t label_of(Index cell) const { return labels_.size() == 0 ? open : labels_[cell]; }
 
-  /// Finds the levels of L + B S^-1 scale B^T. `outlets`: whether something open touches a body, one for each `freedoms`
-  /// velocities.
-  void prepare(const VolumeRows& rows, std::span<const std::uint8_t> outlets, std::size_t freedoms, SolidResponse& solids,
-               double scale);
+  /// Finds the levels of L + B S^-1 scale B^T. `outlets`: for each body, whether something open touches it. Bodies that deform
+  /// give way to a constant as well.
+  void prepare(const VolumeRows& rows, std::span<const std::uint8_t> outlets, BodyResponse& solids, double scale);
 
   /// Closed regions, without pockets.
   Index count() const { return static_cast<Index>(regions_.size()); }

@@ -51,10 +51,43 @@ struct CellEntry {
   Vector6 row;
 };
 
+/// Of a body that deforms: the velocity of a place times `direction`.
+struct NodeEntry {
+  Index cell;
+  std::int32_t body;
+  PlaceNodes place;
+  Eigen::Vector3d direction;
+};
+
+/// Of a body that deforms: the growth of what it fills of a cell, along each axis times `volume`.
+struct GrowthEntry {
+  Index cell;
+  std::int32_t body;
+  PlaceNodes place;
+  Eigen::Vector3d volume;
+};
+
+/// Gradients of the weights of nodes at a place, 1/m; zero where it has no tetrahedron.
+std::array<Eigen::Vector3d, 4> weight_gradients(const NodePlaces& places, const PlaceNodes& at) {
+  Eigen::Matrix3d edges;
+  for (std::size_t k = 1; k < 4; ++k)
+    edges.col(static_cast<Eigen::Index>(k - 1)) = places.node(at.nodes[k]) - places.node(at.nodes[0]);
+  std::array<Eigen::Vector3d, 4> out;
+  out.fill(Eigen::Vector3d::Zero());
+  const Eigen::Matrix3d rows = edges.inverse();
+  if (!rows.allFinite()) return out;
+  for (std::size_t k = 1; k < 4; ++k) {
+    out[k] = rows.row(static_cast<Eigen::Index>(k - 1)).transpose();
+    out[0] -= out[k];
+  }
+  return out;
+}
+
 struct Attached {
   std::int32_t body;
   Vector6 row;
   double mass, weight;
+  PlaceNodes place;
 };
 
 }  // namespace
@@ -81,21 +114,30 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     return problem.owners[d][dot<D>(face, c_strides<D>(grid::Stagger<D>::face(d).extents(layout_.cells)))];
   };
   // Through the open part of a closed outlet passes the normal component of the wall's velocity (wall_velocity.hpp).
-  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
-    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
-    if (!slides) return places.at(body, centre, axis);
+  const auto across = [&](const Coord<D>& cell, int axis) {
     const Vec<double, D> normal = wall_normal<D>(nodes, cell);
     const double square = normal.squaredNorm();
-    if (!(square > 0)) return places.at(body, centre, axis);
+    Eigen::Vector3d direction = Eigen::Vector3d::Unit(axis);
+    if (slides && square > 0) direction.template head<D>() = normal * (normal[axis] / square);
+    return direction;
+  };
+  const auto outlet = [&](Index body, const Coord<D>& cell, int axis) -> Vector6 {
+    const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), cell);
+    const Eigen::Vector3d direction = across(cell, axis);
     Vector6 row = Vector6::Zero();
-    for (int t = 0; t < D; ++t) row += normal[axis] * normal[t] / square * places.at(body, centre, t);
+    for (int t = 0; t < D; ++t)
+      if (direction[t] != 0) row += direction[t] * places.at(body, centre, t);
     return row;
   };
   coupled_.label(poisson_, MovingBodies::least_region);
   body_outlets_.assign(static_cast<std::size_t>(problem.bodies->count()), 0);
   std::vector<std::vector<CellEntry>> found(layout_.rows());
+  std::vector<std::vector<NodeEntry>> soft(layout_.rows());
+  std::vector<std::vector<GrowthEntry>> grown(layout_.rows());
+  const WetHalves<T, D> halves(grid_, static_cast<const grid::Field<T, D>*>(nullptr), solid_nodes_, *problem.bodies);
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
-    auto& entries = found[dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1]];
+    const Index number = dot<D>(c, c_strides<D>(layout_.cells)) / layout_.cells[D - 1];
+    auto& entries = found[number];
     for (Index k = 0; k < count; ++k, ++c[D - 1]) {
       const Index i = first + k;
       const std::int32_t region = coupled_.levels().label_of(i);
@@ -103,7 +145,9 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
       const bool active = poisson_.matrix.active[i] != 0;
       // Solid, with nothing that is open.
       if (!active && (is_liquid(i) || fluid_part(i) == 0)) continue;
-      const std::size_t begin = entries.size();
+      const std::size_t begin = entries.size(), places_before = soft[number].size();
+      // Per axis, what films leave closed of the faces, over what the solid closes.
+      Eigen::Vector3d kept = Eigen::Vector3d::Zero(), closed = Eigen::Vector3d::Zero();
       for (int d = 0; d < D; ++d)
         for (const Index ahead : {0, 1}) {
           const double open = open_[d][i + ahead * layout_.strides[d]];
@@ -115,6 +159,20 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           if (region == BodyLevels<D>::open) std::atomic_ref(body_outlets_[body]).store(1, std::memory_order_relaxed);
           if (!active) continue;
           const grid::FaceCut<D> cut = grid::cut_face<D>(nodes.at(face), nodes.strides, d);
+          if (problem.bodies->body(body).soft) {
+            const double sign = ahead == 0 ? -1 : 1;
+            const double part = open > cut.open ? 1 - open : 1 - cut.open;
+            kept[d] += part;
+            closed[d] += 1 - cut.open;
+            if (part > 0)
+              soft[number].push_back(
+                  {i, body, places.nodes(body, places.middle_of_closed(face, d, cut)), sign * part * Eigen::Vector3d::Unit(d)});
+            if (open == 0 && cut.open > 0) {
+              const Vec<double, D> centre = grid::sample_position<D>(grid_, grid::Stagger<D>::cell(), c);
+              soft[number].push_back({i, body, places.nodes(body, centre), sign * cut.open * across(c, d)});
+            }
+            continue;
+          }
           Vector6 row = places.of_closed(body, face, d, cut);
           if (open > cut.open) row *= (1 - open) / (1 - cut.open);
           if (open == 0 && cut.open > 0) row += cut.open * outlet(body, c, d);
@@ -126,6 +184,15 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
           else
             entries[e].row += row;
         }
+      // Through the wall in the cell passes what passes through the closed parts of its faces, less what grows between them.
+      if (const std::size_t many = soft[number].size() - places_before; many > 0) {
+        const double solid = halves.solid_half(c, 0, false, -1) + halves.solid_half(c, 0, true, -1);
+        Eigen::Vector3d share = Eigen::Vector3d::Constant(solid / static_cast<double>(many));
+        for (Eigen::Index t = 0; t < 3; ++t)
+          if (closed[t] > 0) share[t] *= kept[t] / closed[t];
+        for (std::size_t e = places_before; e < places_before + many; ++e)
+          grown[number].push_back({i, soft[number][e].body, soft[number][e].place, share});
+      }
     }
   });
   body_rows_.clear();
@@ -134,6 +201,24 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     for (const CellEntry& e : entries) {
       if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
       for (int k = 0; k < 6; ++k) body_rows_.add(6 * e.body + k, e.row[k]);
+    }
+  cell = -1;
+  for (const auto& entries : grown)
+    for (const GrowthEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      const auto first = static_cast<std::int32_t>(problem.bodies->first_node(e.body));
+      const auto gradients = weight_gradients(problem.bodies->body(e.body).soft->places(), e.place);
+      for (std::size_t k = 0; k < 4; ++k)
+        for (int t = 0; t < 3; ++t)
+          body_rows_.add(first + 3 * e.place.nodes[k] + t, -e.volume[t] * grid_.spacing() * gradients[k][t]);
+    }
+  cell = -1;
+  for (const auto& entries : soft)
+    for (const NodeEntry& e : entries) {
+      if (e.cell != cell) body_rows_.begin_row(cell = e.cell);
+      const auto first = static_cast<std::int32_t>(problem.bodies->first_node(e.body));
+      for (std::size_t k = 0; k < 4; ++k)
+        for (int t = 0; t < 3; ++t) body_rows_.add(first + 3 * e.place.nodes[k] + t, e.place.weights[k] * e.direction[t]);
     }
 }
 
@@ -163,8 +248,8 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
           const double lifts = problem.acceleration[d] + bodies.body(body).hydrostatic[d];
           if (lifts == 0 || (has_liquid_ && !poisson_.matrix.active[layout_.index(cell)])) continue;
           const double weight = -dt * mass * lifts * wet.solid_half(cell, d, side % 2 == 1, body);
-          out.push_back(
-              {body, places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d), 0.0, weight});
+          const Vec<double, D> place = grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face);
+          out.push_back({body, places.at(body, place, d), 0.0, weight, places.nodes(body, place)});
           continue;
         }
         // Where an axis closes, its first face is its last.
@@ -181,13 +266,13 @@ void PressureSolver<D>::attach_fluid(const PressureProblem<T, D>& problem, doubl
         const double attached = beside ? around - carried : 0.0;
         const double weight = dt * mass * (attached * problem.acceleration[d] - (1 - around) * lifted[d]);
         if (std::abs(attached) < least_attached && weight == 0) continue;
-        const Vector6 row = cut.open < 1 ? Vector6(places.of_closed(body, face, d, cut) / (1 - cut.open))
-                                         : places.at(body, grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face), d);
-        out.push_back({body, row, mass * attached, weight});
+        const Vec<double, D> place = cut.open < 1 ? places.middle_of_closed(face, d, cut)
+                                                  : grid::sample_position<D>(grid_, grid::Stagger<D>::face(d), face);
+        out.push_back({body, places.at(body, place, d), mass * attached, weight, places.nodes(body, place)});
       }
     });
     for (const auto& terms : found)
-      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight);
+      for (const Attached& a : terms) bodies.attach(a.body, a.row, a.mass, a.weight, a.place, d);
   }
 }
 
@@ -207,7 +292,26 @@ double PressureSolver<D>::kept_by_outlet(const Coord<D>& face, Index upper, int 
   return square > 0 ? part * depth * (1 - normal[axis] * normal[axis] / square) : 0.0;
 }
 
-#define MENISCUS_INSTANTIATE(T, D) template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double);
+template <int D>
+template <class T>
+void PressureSolver<D>::stop_soft_walls(const PressureProblem<T, D>& problem) {
+  grid::MacField<T, D>* walls = problem.solid ? problem.solid->velocity() : nullptr;
+  if (!walls) return;
+  for (int d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(d).extents(layout_.cells);
+    const grid::FieldView<T, D> to = walls->component(d).view();
+    grid::for_each_row<D>(extents, [&](Coord<D> face, Index start) {
+      for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1])
+        if (const std::int32_t body = problem.owners[d][start + k]; body >= 0 && problem.bodies->body(body).soft)
+          *to.at(face) = T(0);
+    });
+  }
+  walls->fill_ghosts(problem.time);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                      \
+  template void PressureSolver<D>::set_bodies<T>(const PressureProblem<T, D>&, double); \
+  template void PressureSolver<D>::stop_soft_walls<T>(const PressureProblem<T, D>&);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -2,7 +2,9 @@
 
 #include "meniscus/numerics/conjugate_gradients.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace meniscus::fluids {
 
@@ -26,15 +28,21 @@ void CoupledPoisson<D>::multiply(Vector& p, Vector& q) {
 
 template <int D>
 void CoupledPoisson<D>::cycle(const Vector& r, Correction& z) {
-  const bool levels = levels_.determined();
-  if (levels) {
+  const auto weigh = [&](Vector& v) {
+    for (const auto& [cell, weight] : weighed_) v[cell] *= weight;
+  };
+  const bool levels = levels_.determined(), weighed = !weighed_.empty();
+  if (levels || weighed) {
     combine(1.0, r, 0.0, t_);
+    weigh(t_);
     poisson_->project(t_);
   }
-  poisson_->precondition(levels ? t_ : r, poisson_->hierarchy().correction());
+  poisson_->precondition(levels || weighed ? t_ : r, poisson_->hierarchy().correction());
   poisson_->combine(1.0, std::as_const(poisson_->hierarchy().correction()), 0.0, z);
   poisson_->project(z);
+  weigh(z);
   if (levels) levels_.correct(r, z);
+  if (weighed) project(z);
 }
 
 template <int D>
@@ -56,15 +64,40 @@ void CoupledPoisson<D>::precondition(const Vector& r, Correction& z) {
 }
 
 template <int D>
+void CoupledPoisson<D>::weigh_cells() {
+  weighed_.clear();
+  rows_->visit([&](Index cell, std::int32_t velocity, double value) {
+    const double yields = solids_->yield_alone(velocity);
+    if (yields == 0) return;
+    if (weighed_.empty() || weighed_.back().first != cell) weighed_.emplace_back(cell, 0.0);
+    weighed_.back().second += scale_ * value * value * yields;
+  });
+  std::sort(weighed_.begin(), weighed_.end());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < weighed_.size(); ++k) {
+    if (kept > 0 && weighed_[kept - 1].first == weighed_[k].first)
+      weighed_[kept - 1].second += weighed_[k].second;
+    else
+      weighed_[kept++] = weighed_[k];
+  }
+  weighed_.resize(kept);
+  for (auto& [cell, weight] : weighed_) {
+    const double diagonal = poisson_->matrix.diagonal[cell];
+    weight = diagonal > 0 ? 1 / std::sqrt(1 + weight / diagonal) : 1.0;
+  }
+}
+
+template <int D>
 void CoupledPoisson<D>::join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::span<const std::uint8_t> outlets,
-                             SolidResponse& solids, double scale) {
+                             BodyResponse& solids, double scale) {
   static_assert(numerics::LinearSystem<CoupledPoisson<D>>);
   poisson_ = &poisson;
   rows_ = &rows;
   solids_ = &solids;
   scale_ = scale;
-  levels_.prepare(rows, outlets, BodyDeflation<D>::freedoms, solids, scale);
+  levels_.prepare(rows, outlets, solids, scale);
   deflation_.prepare(poisson, rows, levels_, solids, scale);
+  weigh_cells();
   for (Block<double>* v : {&r_, &p_, &q_, &z_, &s_, &w_, &t_}) {
     if (v->size() != poisson.b.size()) *v = Block<double>(poisson.b.size());
     std::fill(v->begin(), v->end(), 0.0);

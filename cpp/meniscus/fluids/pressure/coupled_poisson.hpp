@@ -7,6 +7,8 @@
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
+#include <utility>
+
 namespace meniscus::fluids {
 
 template <int D>
@@ -16,7 +18,7 @@ class CoupledPoisson {
   void label(const grid::PoissonSolver<D>& poisson, Index least) { levels_.label(poisson, least); }
   /// Takes the parts of L + B S^-1 scale B^T, after `label`; they are referenced. `outlets`: for each body, whether something
   /// open touches it.
-  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::span<const std::uint8_t> outlets, SolidResponse& solids,
+  void join(grid::PoissonSolver<D>& poisson, const VolumeRows& rows, std::span<const std::uint8_t> outlets, BodyResponse& solids,
             double scale);
   /// Solves for the `x` of `poisson` with its `b`, as `PoissonSolver::solve` does.
   void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
@@ -41,9 +43,13 @@ class CoupledPoisson {
   void combine(double a, const Vector& x, double b, Vector& y) const { poisson_->combine(a, x, b, y); }
 
  private:
+  /// Weighs the cells at bodies that deform by (1 + e / l)^-1/2, with the entries l and e of the diagonals of L and, about, of
+  /// B S^-1 B^T: where a body yields node by node, the cycle of the fluid alone would correct far too much.
+  void weigh_cells();
+
   grid::PoissonSolver<D>* poisson_ = nullptr;
   const VolumeRows* rows_ = nullptr;
-  SolidResponse* solids_ = nullptr;
+  BodyResponse* solids_ = nullptr;
   double scale_ = 1.0;
   std::vector<double> f_, v_;
   /// z = M r, M: the multigrid cycle in the space of pressures without a mean over closed regions, and the levels of these.
@@ -51,6 +57,7 @@ class CoupledPoisson {
 
   BodyLevels<D> levels_;
   BodyDeflation<D> deflation_;
+  std::vector<std::pair<Index, double>> weighed_;
   Eigen::VectorXd y_, y2_;
   Block<double> r_, p_, q_, z_, s_, w_, t_;
 };

@@ -32,8 +32,14 @@ Matrix6 inertia_of(const MovingBody& body) {
 }  // namespace
 
 MovingBodies::MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConstraint> constraints, const Vector6& free)
-    : bodies_(std::move(bodies)), constraints_(std::move(constraints)), free_(free) {
+    : bodies_(std::move(bodies)), velocities_(6 * count()), constraints_(std::move(constraints)), free_(free) {
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    first_.push_back(velocities_);
+    if (const auto& soft = bodies_[b].soft) {
+      require(bodies_[b].mass > 0, "body ", b, " deforms, and must have a mass above zero");
+      velocities_ += soft->velocities();
+      of_node_.insert(of_node_.end(), static_cast<std::size_t>(soft->velocities() / 3), static_cast<std::int32_t>(b));
+    }
     const MovingBody& body = bodies_[b];
     require(body.mass >= 0 && std::isfinite(body.mass) && body.inertia.allFinite() && body.center.allFinite() &&
                 body.velocity.allFinite() && body.carried.allFinite() && body.predicted.allFinite() && body.impulse.allFinite() &&
@@ -54,16 +60,21 @@ void MovingBodies::begin() {
   weight_.assign(bodies_.size(), Vector6::Zero());
   after_.assign(bodies_.size(), Vector6::Zero());
   impulses_.assign(bodies_.size(), Vector6::Zero());
+  for (const MovingBody& body : bodies_)
+    if (body.soft) body.soft->begin();
 }
 
-void MovingBodies::attach(Index body, const Vector6& row, double mass, double weight) {
+void MovingBodies::attach(Index body, const Vector6& row, double mass, double weight, const PlaceNodes& place, int axis) {
   attached_[body] += mass * row * row.transpose();
-  weight_[body] += weight * row;
+  if (bodies_[body].soft)
+    bodies_[body].soft->push(place, axis, weight);
+  else
+    weight_[body] += weight * row;
 }
 
 void MovingBodies::factor() {
   inverse_.assign(bodies_.size(), Matrix6::Zero());
-  std::vector<double> f(6 * bodies_.size(), 0.0);
+  std::vector<double> f(static_cast<std::size_t>(velocities_), 0.0);
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const MovingBody& body = bodies_[b];
     if (body.mass == 0) continue;
@@ -73,6 +84,10 @@ void MovingBodies::factor() {
                                                                   among(own, free_), Eigen::EigenvaluesOnly);
     const double least = parts.eigenvalues()[0];
     if (least < least_inertia - 1) attached_[b] *= (least_inertia - 1) / least;
+    if (body.soft) {
+      body.soft->factor(body.center, own, attached_[b], body.carried);
+      continue;
+    }
     inverse_[b] = free_.asDiagonal() * among(own + attached_[b], free_).inverse() * free_.asDiagonal();
     inverse_[b] = (0.5 * (inverse_[b] + inverse_[b].transpose())).eval();
     // What the attached fluid brings along.
@@ -80,8 +95,11 @@ void MovingBodies::factor() {
     Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b] + own * body.predicted;
   }
   find_islands();
-  change_.assign(6 * bodies_.size(), 0.0);
+  change_.assign(static_cast<std::size_t>(velocities_), 0.0);
   respond(f, change_);
+  for (std::size_t b = 0; b < bodies_.size(); ++b)
+    if (const auto& soft = bodies_[b].soft)
+      std::copy(soft->without_pressure().begin(), soft->without_pressure().end(), change_.begin() + first_[b]);
 }
 
 void MovingBodies::find_islands() {
@@ -90,7 +108,7 @@ void MovingBodies::find_islands() {
   std::vector<std::int32_t> root(bodies_.size());
   std::iota(root.begin(), root.end(), 0);
   const auto root_of = [&](std::int32_t b) { return numerics::root_of(root.data(), b); };
-  const auto yields = [&](std::int32_t b) { return b >= 0 && bodies_[b].mass > 0; };
+  const auto yields = [&](std::int32_t b) { return b >= 0 && bodies_[b].mass > 0 && !bodies_[b].soft; };
   for (const BodyConstraint& c : constraints_)
     if (yields(c.bodies[0]) && yields(c.bodies[1])) numerics::unite(root.data(), c.bodies[0], c.bodies[1]);
   std::vector<std::int32_t> island(bodies_.size(), -1), place(bodies_.size(), -1);
@@ -128,7 +146,7 @@ void MovingBodies::hold(Island& island, std::span<const std::int32_t> place, std
     const BodyConstraint& constraint = constraints_[constraints[c]];
     for (std::size_t end = 0; end < 2; ++end) {
       const std::int32_t b = constraint.bodies[end];
-      if (b >= 0 && bodies_[b].mass > 0) rows.col(c).segment<6>(6 * place[b]) += constraint.rows[end];
+      if (b >= 0 && bodies_[b].mass > 0 && !bodies_[b].soft) rows.col(c).segment<6>(6 * place[b]) += constraint.rows[end];
     }
   }
   rows = (root.transpose() * rows).eval();
@@ -154,13 +172,45 @@ int MovingBodies::respond(std::span<const double> f, std::span<double> v) {
     for (std::size_t k = 0; k < island.bodies.size(); ++k)
       Eigen::Map<Vector6>(v.data() + 6 * island.bodies[k]) = moved.segment<6>(static_cast<Eigen::Index>(6 * k));
   }
+  for (std::size_t b = 0; b < bodies_.size(); ++b)
+    if (const auto& soft = bodies_[b].soft) {
+      const auto first = static_cast<std::size_t>(first_[b]), n = static_cast<std::size_t>(soft->velocities());
+      soft->respond(f.subspan(first, n), v.subspan(first, n));
+    }
   return 0;
+}
+
+Vector6 MovingBodies::mode(Index velocity) const {
+  if (velocity < 6 * count()) return Vector6::Unit(static_cast<Eigen::Index>(velocity % 6));
+  const std::int32_t b = body_of(velocity);
+  return bodies_[b].soft->mode(velocity - first_[b]);
+}
+
+double MovingBodies::yield_alone(Index velocity) const {
+  if (velocity < 6 * count()) return 0;
+  const std::int32_t b = body_of(velocity);
+  return bodies_[b].soft->yield_alone(velocity - first_[b]);
+}
+
+double MovingBodies::mobility(Index body, int k) {
+  if (bodies_[body].soft) return bodies_[body].soft->mobility(k);
+  unit_.assign(static_cast<std::size_t>(velocities_), 0.0);
+  answer_.resize(unit_.size());
+  unit_[6 * body + k] = 1;
+  respond(unit_, answer_);
+  return answer_[6 * body + k];
 }
 
 void MovingBodies::finish(std::span<const double> pressure) {
   std::vector<double> v(pressure.size());
   respond(pressure, v);
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    if (const auto& soft = bodies_[b].soft) {
+      soft->finish(pressure.subspan(static_cast<std::size_t>(first_[b]), static_cast<std::size_t>(soft->velocities())));
+      after_[b] = soft->motion_after();
+      impulses_[b] = soft->impulse();
+      continue;
+    }
     const Vector6 change = Eigen::Map<const Vector6>(change_.data() + 6 * b) + Eigen::Map<const Vector6>(v.data() + 6 * b);
     after_[b] = bodies_[b].velocity + change - bodies_[b].predicted;
     const Vector6 pushed = weight_[b] + Eigen::Map<const Vector6>(pressure.data() + 6 * b) - attached_[b] * change;

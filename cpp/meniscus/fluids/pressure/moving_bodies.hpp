@@ -1,4 +1,4 @@
-/// Thick rigid bodies that the pressure of a fluid moves: their own inertia, what holds them, and the fluid at their surface.
+/// Thick bodies that the pressure of a fluid moves: their own inertia, what holds them, and the fluid at their surface.
 ///
 /// A body fills fractions of faces. Through the closed part of a face passes the velocity of the body there, J V, and the
 /// pressure of the cells beside it pushes the body by the same J: force and torque are the exact adjoint of the volumes.
@@ -11,7 +11,7 @@
 /// Sources: Batty, Bertails and Bridson 2007, section 4, with the areas of cut cells; Guendelman et al. 2005, section 5.1.
 #pragma once
 
-#include "meniscus/fluids/pressure/solid_impulses.hpp"
+#include "meniscus/fluids/pressure/soft_body.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
@@ -19,11 +19,8 @@
 
 namespace meniscus::fluids {
 
-using Vector6 = Eigen::Matrix<double, 6, 1>;
-using Matrix6 = Eigen::Matrix<double, 6, 6>;
-
-/// A rigid body: velocities are that of its centre of mass, m/s, and the angular velocity, rad/s, impulses the same about the
-/// centre, N s and N m s.
+/// A rigid body, or the rigid motion of one that deforms: velocities are that of its centre of mass, and the angular velocity,
+/// impulses the same about the centre.
 struct MovingBody {
   Eigen::Vector3d center;
   double mass;              ///< kg (kg/m in 2-D); 0: follows its path
@@ -40,6 +37,8 @@ struct MovingBody {
   Vector6 predicted = Vector6::Zero();
   /// Inertia that is known to move with it, beside what `attach` finds.
   Matrix6 added = Matrix6::Zero();
+  /// Of a body that deforms, which has the impulses of everything but the fluid in it.
+  std::shared_ptr<SoftBody> soft = nullptr;
 };
 
 /// What holds bodies: the velocity of a point of one relative to that of another, or to the world, does not change along a
@@ -49,7 +48,7 @@ struct BodyConstraint {
   std::array<Vector6, 2> rows;
 };
 
-class MovingBodies final : public SolidResponse {
+class MovingBodies final : public BodyResponse {
  public:
   /// Cells of a region without an outlet from which on its pressure pushes bodies.
   static constexpr Index least_region = 64;
@@ -62,17 +61,18 @@ class MovingBodies final : public SolidResponse {
   /// `free`: zero for freedoms that no body has, as those out of the plane of a 2-D grid.
   MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConstraint> constraints, const Vector6& free);
 
-  Index count() const { return static_cast<Index>(bodies_.size()); }
+  Index count() const override { return static_cast<Index>(bodies_.size()); }
   const MovingBody& body(Index b) const { return bodies_[b]; }
 
   /// Forgets the fluid of the last solve.
   void begin();
-  /// Fluid of this mass, kg, moves with a body; `row`: the velocity of the place by those of the body. Its weight is the impulse
-  /// `weight` along the row, N s.
-  void attach(Index body, const Vector6& row, double mass, double weight);
+  /// Fluid of this mass, kg, at a place moves with a body along an axis; `row`: the velocity of the place by those of the body.
+  /// Its weight is the impulse `weight` along the row, N s.
+  void attach(Index body, const Vector6& row, double mass, double weight, const PlaceNodes& place = {}, int axis = 0);
   /// Factors the inertia, and finds the velocities without pressure.
   void factor();
-  /// Velocities without pressure, minus those at the start; 6 for each body.
+  /// Velocities without pressure, minus those at the start, with which the walls of the pressure problem move: 6 for each body,
+  /// and after these 3 for each node of those that deform, whose walls do not move.
   std::span<const double> change() const { return change_; }
   /// Takes the impulses of the pressure: `velocities` and `impulses` are those of the end.
   void finish(std::span<const double> pressure);
@@ -84,8 +84,17 @@ class MovingBodies final : public SolidResponse {
   /// Inertia of the attached fluid.
   const Matrix6& attached(Index b) const { return attached_[b]; }
 
-  Index velocities() const override { return 6 * count(); }
+  Index velocities() const override { return velocities_; }
   int respond(std::span<const double> f, std::span<double> v) override;
+  std::int32_t body_of(Index velocity) const override {
+    return velocity < 6 * count() ? static_cast<std::int32_t>(velocity / 6) : of_node_[(velocity - 6 * count()) / 3];
+  }
+  Vector6 mode(Index velocity) const override;
+  double mobility(Index body, int k) override;
+  /// Nothing of rigid motions, for which there is a coarse space.
+  double yield_alone(Index velocity) const override;
+  /// The first velocity of the nodes of a body.
+  Index first_node(Index body) const { return first_[body]; }
 
  private:
   /// Bodies that constraints hold together, and the answer of all of them.
@@ -99,6 +108,10 @@ class MovingBodies final : public SolidResponse {
   void hold(Island& island, std::span<const std::int32_t> place, std::span<const std::size_t> constraints) const;
 
   std::vector<MovingBody> bodies_;
+  Index velocities_ = 0;
+  std::vector<Index> first_;
+  std::vector<std::int32_t> of_node_;
+  std::vector<double> unit_, answer_;
   std::vector<BodyConstraint> constraints_;
   Vector6 free_;
   std::vector<Matrix6> attached_, inverse_;

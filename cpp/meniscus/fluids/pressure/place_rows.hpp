@@ -28,6 +28,22 @@ class PlaceRows {
     row.tail<3>() = arm.cross(Eigen::Vector3d::Unit(axis));
     return row;
   }
+  /// The image of a place beside a body.
+  Vec<double, D> seen_from(Index body, const Vec<double, D>& place) const { return images_[body](place); }
+  /// The nodes of a body that deforms, at a place; none of a rigid one.
+  PlaceNodes nodes(Index body, const Vec<double, D>& place) const {
+    if constexpr (D == 3)
+      if (const auto& soft = bodies_.body(body).soft) return soft->places().at(images_[body](place));
+    return {};
+  }
+  /// The centroid of the closed part of a face.
+  Vec<double, D> middle_of_closed(const Coord<D>& face, int axis, const grid::FaceCut<D>& cut) const {
+    Vec<double, D> x = grid::sample_position<D>(grid_, grid::Stagger<D>::face(axis), face);
+    int i = 0;
+    for (int t = 0; t < D; ++t)
+      if (t != axis) x[t] += grid_.spacing() * cut.closed_moment[i++] / (1 - cut.open);
+    return x;
+  }
   /// The change of `at` for a step of the spacing along another axis.
   Vector6 slope(int along, int axis) const {
     Vector6 row = Vector6::Zero();
@@ -64,8 +80,14 @@ void move_walls(grid::SolidBoundary<T, D>& solid, const std::array<const std::in
       for (Index k = 0; k < extents[D - 1]; ++k, ++face[D - 1]) {
         const std::int32_t body = owners[d][start + k];
         if (body < 0) continue;
+        const Vec<double, D> place = grid::sample_position<D>(solid.grid(), grid::Stagger<D>::face(d), face);
+        if constexpr (D == 3)
+          if (const auto& soft = bodies.body(body).soft) {
+            *to.at(face) = static_cast<T>(soft->velocity_at(places.seen_from(body, place), d));
+            continue;
+          }
         const Vector6 change = bodies.velocities_after()[body] - bodies.body(body).velocity;
-        const Vector6 row = places.at(body, grid::sample_position<D>(solid.grid(), grid::Stagger<D>::face(d), face), d);
+        const Vector6 row = places.at(body, place, d);
         *to.at(face) += static_cast<T>(row.dot(change));
       }
     });

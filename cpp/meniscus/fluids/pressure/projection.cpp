@@ -72,6 +72,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   const double scale = dt / (grid_.spacing() * reference_density_);
   set_dirichlet(velocity.boundary(), problem, scale);
   const Vec<double, D> gain = dt * problem.acceleration;
+  if (problem.bodies) stop_soft_walls(problem);
   set_right_hand_side(faces, velocity, problem, gain);
   add_given_pressures_to_right_hand_side();
   if (problem.bodies) {

@@ -146,6 +146,9 @@ class PressureSolver {
   template <class T>
   void attach_fluid(const PressureProblem<T, D>& problem, double dt);
   double kept_by_outlet(const Coord<D>& face, Index upper, int axis, double part) const;
+  /// Takes from the velocity of the solid what bodies that deform have, whose own rows have it.
+  template <class T>
+  void stop_soft_walls(const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;

@@ -13,11 +13,17 @@
 
 #include "meniscus/core/types.hpp"
 
+#include <Eigen/Core>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace meniscus::fluids {
+
+/// Velocity of a point, m/s, and angular velocity, rad/s; or impulses of these, N s and N m s.
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
 /// Sparse rows: what unit velocities drive out of a cell. Several rows may belong to one cell.
 class VolumeRows {
@@ -59,6 +65,20 @@ class SolidResponse {
   virtual Index velocities() const = 0;
   /// v = S^-1 f; returns the iterations that it took.
   virtual int respond(std::span<const double> f, std::span<double> v) = 0;
+  /// Entry of the diagonal of S^-1, or less: with all other velocities held.
+  virtual double yield_alone(Index) const { return 0; }
+};
+
+/// Bodies with rigid motions, which light ones follow whatever else they do.
+class BodyResponse : public SolidResponse {
+ public:
+  virtual Index count() const = 0;
+  /// The body to which a velocity belongs.
+  virtual std::int32_t body_of(Index velocity) const = 0;
+  /// What a velocity is under unit rigid motions of its body.
+  virtual Vector6 mode(Index velocity) const = 0;
+  /// Rigid motion k of a body for a unit impulse of it.
+  virtual double mobility(Index body, int k) = 0;
 };
 
 }  // namespace meniscus::fluids

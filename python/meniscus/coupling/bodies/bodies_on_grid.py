@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.coupling.bodies.body_forms import BodyForm, motion_of
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.grid.boundary import Open, Slip, ZeroGradient
 from meniscus.grid.face_arrays import close_faces
 from meniscus.grid.fields import MacField
@@ -56,7 +56,7 @@ class BodySample:
         self.films: tuple[Bools, ...] = tuple(np.zeros(shape, bool) for shape in shapes)
         self._to_sides = tuple(_to_closed_sides(velocity, d) for d in range(grid.dimension))
 
-    def place(self, forms: Sequence[BodyForm], time: float, obstacle: SolidBoundary | None) -> None:
+    def place(self, forms: Sequence[PushedForm], time: float, obstacle: SolidBoundary | None) -> None:
         """Set all fields from where bodies are now and the motion that they have."""
         grid, levels, velocity = self._grid, self._sample.levelset, self._sample.velocity
         band = _BAND * grid.spacing
@@ -78,7 +78,7 @@ class BodySample:
             velocity.fill_ghosts(time)
         self.boundary.levelset_changed()
 
-    def _unite(self, number: int, form: BodyForm, band: float) -> None:
+    def _unite(self, number: int, form: PushedForm, band: float) -> None:
         h = self._grid.spacing
         lower, upper = form.bounds()
         window = NodeWindow(self._grid, lower - band, upper + band)
@@ -90,7 +90,6 @@ class BodySample:
         levels = self._sample.levelset.array
         place = window.nodes()
         levels[place] = np.minimum(levels[place], phi)
-        body, motion = form.body, motion_of(form.body)
         for d in range(self._grid.dimension):
             at = window.faces(d)
             value = _on_faces(phi, d)
@@ -100,9 +99,11 @@ class BodySample:
             self._along[d][at] = np.where(mine, _lies_along(phi, d, h), self._along[d][at])
             self._nearest[d][at] = np.where(mine, value, nearest)
             self.owners[d][at] = np.where(mine, number, self.owners[d][at])
-            arms = [(x if k == d else x[:-1] + 0.5 * h) - body.state_row[k] for k, x in enumerate(window.coordinates)]
+            if not mine.any():
+                continue
+            middles = [x if k == d else x[:-1] + 0.5 * h for k, x in enumerate(window.coordinates)]
             u = self._sample.velocity.component(d)
-            u[at] = np.where(mine, _speed(motion, arms, d), u[at])
+            u[at] = np.where(mine, form.speeds(middles, d), u[at])
 
     def _find_films(self, d: int) -> None:
         """Find the faces across an axis that lie along films."""
@@ -161,18 +162,3 @@ def _to_closed_sides(velocity: MacField, d: int) -> Floats:
             if side in grid.sides and not isinstance(velocity.boundary[side], (Open, ZeroGradient)):
                 result = np.minimum(result, far.reshape(shape))
     return result
-
-
-def _speed(motion: Floats, arms: Sequence[Floats], d: int) -> Floats:
-    """Return the component of the velocity of a rigid motion along an axis, at places from the centre given by axes."""
-    total = np.full([len(a) for a in arms], motion[d])
-    for k, arm in enumerate(arms):
-        other = 3 - k - d
-        if k == d:
-            continue
-        # (w x r)_d = w_other r_k, with the sign of the order (d, other, k).
-        sign = 1.0 if (d, other, k) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
-        shape = [1] * len(arms)
-        shape[k] = len(arm)
-        total = total + sign * motion[3 + other] * arm.reshape(shape)
-    return total

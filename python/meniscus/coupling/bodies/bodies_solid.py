@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
-from meniscus.coupling.bodies.body_forms import BodyForm
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import MacField
@@ -31,7 +31,7 @@ class BodiesSolid(SampledSolid):
 
     borrowed: ClassVar[tuple[str, ...]] = (*SampledSolid.borrowed, "_forms", "obstacle")
 
-    def __init__(self, obstacle: SampledSolid, velocity: MacField, slip: Slip, forms: Callable[[], Sequence[BodyForm]]) -> None:
+    def __init__(self, obstacle: SampledSolid, velocity: MacField, slip: Slip, forms: Callable[[], Sequence[PushedForm]]) -> None:
         self.obstacle = obstacle
         super().__init__(velocity.grid, velocity.dtype, obstacle.solid, slip)
         self._forms = forms
@@ -108,5 +108,5 @@ class BodiesSolid(SampledSolid):
             self._placed = state
 
     def _state(self) -> Floats:
-        """Return poses of all bodies, (n, 7)."""
-        return np.array([form.body.state_row[:7] for form in self._forms()]).reshape(-1, 7)
+        """Return where all bodies are."""
+        return np.concatenate([np.zeros(0), *(form.state for form in self._forms())])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import surface as _surface
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.solids import RigidBody
 from meniscus.surface import Box, Shape, Sphere
@@ -14,11 +18,10 @@ from meniscus.surface.shapes.sampled import MeshShape
 Floats = npt.NDArray[np.float64]
 _FINE = 64  # cells across a form, whose volume is measured
 _FINE_FLAT = 512  # the same in the plane
-_MOST = 0.25  # cells by which the surface of a body moves at most
 _STEP = 0.25  # cells, for the derivative of its volume
 
 
-class BodyForm:
+class BodyForm(PushedForm):
     """The form of a rigid body, wherever it is, in space or in the plane z = 0 of a 2-D grid.
 
     In the plane, a box or a ball is as long as the domain is deep, a cylinder; other bodies have their section.
@@ -37,7 +40,8 @@ class BodyForm:
     """
 
     def __init__(self, body: RigidBody, dimension: int, name: str) -> None:
-        self.body, self.dimension = body, dimension
+        self.body: RigidBody = body
+        self.dimension = dimension
         form = body.shape
         if form is None:
             surface = body.mesh.boundary if isinstance(body.mesh, TetMesh) else body.mesh
@@ -71,18 +75,6 @@ class BodyForm:
         volumes = [_surface.solid_volume(nodes, level * h) for level in (0.0, -_STEP, _STEP)]
         return volumes[0] * h**k, (volumes[2] - volumes[1]) * h ** (k - 1) / (2 * _STEP)
 
-    def level(self, nodes: Floats, spacing: float) -> float:
-        """Return the level, m, of the signed distance at nodes around the body at which their cells measure its volume.
-
-        Edges are cut off where they pass through cells: a box of 12 cells lost 0.4 % of its volume, and as much of its lift. The cells
-        of bodies with `planes` are cut exactly.
-        """
-        if len(self._faces) or not self.area > 0:
-            return 0.0
-        k = self.dimension
-        missing = self.volume - _surface.solid_volume(np.ascontiguousarray(nodes), 0.0) * spacing**k
-        return float(np.clip(missing / self.area, -_MOST * spacing, _MOST * spacing))
-
     def planes(self) -> Floats:
         """Return the faces (k, 4) of a box: outward normals, and distances from the centre of mass, m; none of other bodies."""
         if not len(self._faces):
@@ -111,6 +103,77 @@ class BodyForm:
         else:
             local = (points - center) @ rotation + rest
         return self._form.signed_distance(np.ascontiguousarray(local))
+
+    @property
+    def state(self) -> Floats:
+        """The pose, (7,)."""
+        return np.array(self.body.state_row[:7])
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether forces move the body."""
+        return self.body.is_dynamic
+
+    @property
+    def mass(self) -> float:
+        """Of the body, kg; 0 if it follows a path."""
+        return float(self.body.mass) if self.body.is_dynamic else 0.0
+
+    @property
+    def center(self) -> Floats:
+        """The centre of mass (3,), m."""
+        return np.array(self.body.state_row[:3])
+
+    @property
+    def inertia(self) -> Floats:
+        """The inertia (3, 3) about the centre, in axes of the world, kg m^2."""
+        return inertia_of(self.body)
+
+    @property
+    def motion(self) -> Floats:
+        """The velocity of the centre, m/s, and the angular velocity, rad/s, (6,)."""
+        return motion_of(self.body)
+
+    def add_motion(self, change: Floats) -> None:
+        """Add to the motion, (6,)."""
+        kick = momentum_of(self.body, change)
+        self.body.momentum[...] += kick[:3]
+        self.body.angular_momentum[...] += kick[3:]
+
+    def accelerate(self, load: Floats, dt: float) -> None:
+        """Let gravity and a load (6,), N and N m, act for dt seconds."""
+        self.body.momentum[...] += dt * (self.body.mass * self.body.gravity + load[:3])
+        self.body.angular_momentum[...] += dt * load[3:]
+
+    def speeds(self, coordinates: Sequence[Floats], axis: int) -> Floats:
+        """Return the component along an axis of the velocity at the places of a box, given by coordinates along its axes, m/s."""
+        return _speed(self.motion, [x - self.body.state_row[k] for k, x in enumerate(coordinates)], axis)
+
+    @property
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and elastic energy, J."""
+        return float(self.body.kinetic_energy), 0.0
+
+    @property
+    def mesh(self) -> tuple[Floats, Any]:
+        """Vertices (n, 3), m, and triangles (m, 3) of the surface."""
+        mesh: Any = self.body.mesh
+        return self.body.positions(), mesh.triangles if isinstance(mesh, TriangleMesh) else mesh.boundary.triangles
+
+
+def _speed(motion: Floats, arms: Sequence[Floats], d: int) -> Floats:
+    """Return the component of the velocity of a rigid motion along an axis, at places from the centre given by axes."""
+    total = np.full([len(a) for a in arms], motion[d])
+    for k, arm in enumerate(arms):
+        other = 3 - k - d
+        if k == d:
+            continue
+        # (w x r)_d = w_other r_k, with the sign of the order (d, other, k).
+        sign = 1.0 if (d, other, k) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
+        shape = [1] * len(arms)
+        shape[k] = len(arm)
+        total = total + sign * motion[3 + other] * arm.reshape(shape)
+    return total
 
 
 def _faces_of(form: Shape, dimension: int) -> Floats:

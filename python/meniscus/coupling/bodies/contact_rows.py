@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.solids import World
 from meniscus.solids.rigid.rigid_options import RigidContacts
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _CLOSING = 0.5  # of the speed that gravity gives in the step: a contact that opens faster does not hold
+_TOUCHING = 1e-6  # of the size of a body: nodes so near a solid lie on it
 _STICKING = 0.01  # of the same: a contact that slides more slowly sticks
 
 
@@ -73,3 +75,36 @@ def _holding_contacts(
             row[:, 6 * k : 6 * k + 3] = sign * direction[mask]
             row[:, 6 * k + 3 : 6 * k + 6] = sign * np.cross(arms[k, mask], direction[mask])
         yield ends[mask], row
+
+
+def holding_nodes(world: World, free: Sequence[Floats], dt: float) -> list[tuple[Ints, Floats]]:
+    """Return for each deformable body of a world its nodes (k,) that lie on solids and are held there, and directions (k, 3) along which.
+
+    A node is held along the normal unless it would leave by itself faster than the pressure may take back, and along the surface where
+    friction can hold it too: then it is there three times.
+
+    Args:
+        world: after a step.
+        free: per body the velocities (n, 3) that its nodes would have after the solve without contact, m/s.
+        dt: seconds.
+    """
+    held = []
+    for body, then in zip(world.bodies, free, strict=True):
+        nodes, directions = [np.zeros(0, np.int32)], [np.zeros((0, 3))]
+        points = np.ascontiguousarray(body.positions)
+        size, speed = float(np.ptp(points, axis=0).max()), float(np.linalg.norm(body.gravity)) * dt
+        for obstacle in world.setup.solid_obstacles:
+            touching = np.flatnonzero(obstacle.distance(points, world.time) <= _TOUCHING * size)
+            if not len(touching):
+                continue
+            at = np.ascontiguousarray(points[touching])
+            normals = obstacle.solid.normals(at, world.time)
+            pressed = then[touching] - obstacle.solid.velocity(at, world.time, dt)
+            into = -np.einsum("kd,kd->k", pressed, normals)
+            along = np.linalg.norm(pressed + into[:, None] * normals, axis=1)
+            holds = into > -_CLOSING * speed
+            sticks = holds & (along <= obstacle.friction * np.maximum(into, 0.0) + _STICKING * speed)
+            nodes += [touching[holds & ~sticks].astype(np.int32), np.repeat(touching[sticks], 3).astype(np.int32)]
+            directions += [normals[holds & ~sticks], np.tile(np.eye(3), (int(sticks.sum()), 1))]
+        held.append((np.concatenate(nodes), np.concatenate(directions)))
+    return held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,19 +15,21 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
-from meniscus.coupling.bodies.body_forms import BodyForm, inertia_of, keep_in_plane, momentum_of, motion_of
+from meniscus.coupling.bodies.body_forms import keep_in_plane
 from meniscus.coupling.bodies.contact_rows import holding_rows, joint_rows
 from meniscus.coupling.bodies.fitting import fitting_forms
 from meniscus.coupling.bodies.ledger import ledger_of
 from meniscus.coupling.bodies.momentum import MomentumKeeper
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
+from meniscus.coupling.bodies.soft_forms import NodeForm, SoftSteps, weightless
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.face_arrays import closing_axes
-from meniscus.solids import RigidBody, World
+from meniscus.solids import World
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -38,13 +40,15 @@ _LIQUID_STAGES = (LiquidSolver.stages[0], "move_bodies", *LiquidSolver.stages[1:
 
 
 class FluidWorld(Solver[FluidWorldReport]):
-    """A fluid and the rigid bodies of a world: they displace it, and its pressure moves them.
+    """A fluid and the bodies of a world, rigid ones and those that deform: they displace it, and its pressure moves them.
 
     The pressure and the velocities of the bodies are one solve, in which a body is its fractions of faces, its inertia and what holds
-    it: the weight of what it displaces and the fluid that it drags along follow from it. A step has these stages, public methods:
+    it: the weight of what it displaces and the fluid that it drags along follow from it. Of a body that deforms, inertia is its own step
+    of implicit Euler, linearised: its forces act in that solve. A step has these stages, public methods:
 
     1. `to_middle` (liquids): that of the solver: its velocity in the middle of the step;
-    2. `move_bodies`: a step of the world, with gravity and the force of the fluid: contact, and the places at the end of the step;
+    2. `move_bodies`: a step of the world, with gravity and the force of the fluid but without forces within bodies: contact, and the
+       places at the end of the step;
     3. `emit`, `transport`, `spray`, `correct_volume`, `add_forces`, `diffuse`: those of the solver, around the bodies;
     4. `project`: that of the solver, with the bodies where they are now; what touches and is pressed together does not yield;
     5. `extend`, `to_end` (liquids): those of the solver.
@@ -57,13 +61,14 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     Args:
         fluid: a `SmokeSolver`, or a `LiquidSolver` without viscosity; it may have a solid of its own, whose motion is given.
-        world: of rigid bodies, joined or not, each with a shape or a closed surface. In two dimensions, bodies are those of the plane
-            z = 0, with their masses per metre; gravity is in the plane.
+        world: of rigid bodies, joined or not, each with a shape or a closed surface, and of deformable ones of tetrahedra, in 3-D, around
+            which gas has no viscosity either. Options of steps of the world do not matter to these. In two dimensions, bodies are those
+            of the plane z = 0, with their masses per metre; gravity is in the plane.
 
     Attributes:
         fluid, world: as given.
         loads: (n, 6) force and torque of the fluid on each body in the last solve, N and N m; state.
-        rates: (n, 6) acceleration of each body in the last solve, m/s^2 and rad/s^2; state.
+        rates: (n, 6) acceleration of each body, of a deformable one as a whole, in the last solve, m/s^2 and rad/s^2; state.
         attached: (n, 6, 6) inertia of the fluid that moves with each body; state.
         report: of the last step; `report.forces[body]` is what the fluid gave a body.
 
@@ -82,7 +87,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     def __init__(self, fluid: SmokeSolver | LiquidSolver, world: World) -> None:
         self.fluid: Any = self.declare("fluid", _checks.one_of_type("fluid", fluid, (SmokeSolver, LiquidSolver)))
         self.world = self.declare("world", _checks.one_of_type("world", world, World))
-        self._forms: list[BodyForm] = []
+        self._forms: list[PushedForm] = []
         self._require_fitting()
         n = len(self._forms)
         self.loads = self.declare("loads", np.zeros((n, 6)), resizable=True)
@@ -107,9 +112,15 @@ class FluidWorld(Solver[FluidWorldReport]):
         return float(self.fluid.time)
 
     @property
-    def bodies(self) -> list[RigidBody]:
-        """The bodies of the world."""
-        return self.world.rigid.bodies
+    def bodies(self) -> list[Any]:
+        """The bodies of the world: rigid ones, deformable ones, reduced ones."""
+        return [*self.world.rigid.bodies, *self.world.bodies, *(other.body for other in self.world.others)]
+
+    @property
+    def forms(self) -> Sequence[PushedForm]:
+        """The bodies as the fluid sees them: centres, motions, surfaces; in the order of `bodies`."""
+        self._require_fitting()
+        return tuple(self._forms)
 
     def max_dt(self) -> float:
         """Return the step (s) that the fluid advises; bodies count with their speed."""
@@ -128,8 +139,8 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _complete(self, report: FluidWorldReport) -> None:
         report.fluid = self.fluid.end()
-        for i, body in enumerate(self.bodies):
-            if not np.isfinite(body.state_row).all():
+        for i, form in enumerate(self._forms):
+            if not (np.isfinite(form.state).all() and np.isfinite(form.motion).all()):
                 raise ValueError(f"the state of body {i} must be finite after a step")
         self._solid.end()
 
@@ -145,7 +156,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
-        core = self._core(1.0, rest, rest, joint_rows(self.world.rigid))
+        soft = SoftSteps(self._soft(), dt)
+        soft.accelerate()
+        core = self._core(1.0, rest, rest, joint_rows(self.world.rigid), soft)
         with _handed_to(fluid.projection_stage, core, self._solid.before):
             fluid.to_middle(dt)
         if fluid.gravity.any():
@@ -157,32 +170,24 @@ class FluidWorld(Solver[FluidWorldReport]):
 
         Where these belong to the end of the last step, gravity and the force of the fluid take them to the middle of this one.
         """
-        rigid = self.world.rigid
-        forces = rigid.forces.copy()
-        places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
-        self._before = np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
+        self._before = np.array([form.center for form in self._forms]).reshape(-1, 3)
         # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
         self._carried = self._motions()
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
-        try:
-            for i, body in enumerate(self.bodies):
-                if not body.is_dynamic:
-                    continue
-                weight = body.mass * body.gravity
-                # The pressure has it already.
-                rigid.forces[places[id(body)]] -= weight
-                if _staggered(self.fluid):
-                    body.momentum[...] += 0.5 * dt * (weight + self.loads[i, :3])
-                    body.angular_momentum[...] += 0.5 * dt * self.loads[i, 3:]
+            for form, load, rate in zip(self._forms, self.loads, self.rates, strict=True):
+                if isinstance(form, NodeForm):
+                    form.add_motion(0.5 * dt * rate)
+                elif form.is_dynamic:
+                    form.accelerate(load, 0.5 * dt)
+        # The pressure has their weight already.
+        with weightless(self.world):
             if self.bodies:
                 self.running_report.world = self.world.step(dt)
             else:
                 self.world.setup.time = self.world.time + dt
-        finally:
-            rigid.forces[...] = forces
         if self.fluid.grid.dimension == 2:
-            for body in self.bodies:
+            for body in self.world.rigid.bodies:
                 keep_in_plane(body)
         self._solid.moved(self.fluid.time + dt, dt)
 
@@ -194,7 +199,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def transport(self, dt: float) -> None:
         """Call that of the solver; gas gets back the momentum that this costs, see `MomentumKeeper`."""
-        keeper = self._momentum if _nothing_held(self.world, self._solid) else None
+        keeper = self._momentum if _nothing_held(self._forms, self.world, self._solid) else None
         if keeper is not None:
             keeper.before_transport(self._solid.before)
         self.fluid.transport(dt)
@@ -230,11 +235,12 @@ class FluidWorld(Solver[FluidWorldReport]):
         drag[:, 3:] = np.array([2 * o.viscosity * o.air_density * form.volume * dt for form in self._forms])[:, None]
         predicted = dt * self.rates
         added = self.attached + np.einsum("bi,ij->bij", drag, np.eye(6))
-        core = self._core(0.0, motions, motions, self._holding(motions, dt), predicted, added, -drag * (motions + predicted))
+        given = -drag * (motions + predicted)
+        core = self._core(0.0, motions, motions, self._holding(motions, dt), SoftSteps([], dt), predicted, added, given)
         with _handed_to(self.fluid.viscosity_stage, core, self._solid.now):
             self.fluid.diffuse(dt)
         after = np.asarray(core.velocities)
-        self._take(motions, after, 1.0)
+        self._take(after - motions)
         # What moves with the bodies goes along.
         self._carried += after - motions
         self._stresses = np.asarray(core.impulses) - drag * (after + predicted)
@@ -244,24 +250,29 @@ class FluidWorld(Solver[FluidWorldReport]):
         """Find the pressure, and the velocities of the bodies with it."""
         motions = self._motions()
         held = self._holding(motions, dt)
-        core = self._core(dt, motions, self._carried, held)
+        soft = SoftSteps(self._soft(), dt)
+        kept = soft.hold(self.world, self.loads[len(self.loads) - len(soft.forms) :])
+        core = self._core(dt, motions, self._carried, held, soft)
         with _handed_to(self.fluid.projection_stage, core, self._solid.now):
             self.fluid.project(dt)
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
         work = np.einsum("bk,bk->b", impulses, 0.5 * (motions + after))
         self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
-        self._take(motions, after, 0.5 if _staggered(self.fluid) else 1.0)
+        part = 0.5 if _staggered(self.fluid) else 1.0
+        first = len(self._forms) - len(soft.forms)
+        self._take(part * (after - motions)[:first])
+        work[first:] = soft.finish((part - 1.0) * (after - motions)[first:])
         attached = np.asarray(core.attached)
-        if self._momentum is not None and _nothing_held(self.world, self._solid):
+        if self._momentum is not None and _nothing_held(self._forms, self.world, self._solid):
             known = self.attached if self.attached.any() else attached
             grown = np.einsum("bij,bj->bi", attached - known, self._carried).sum(axis=0)[:3]
             mass = np.einsum("bii->bi", attached).sum(axis=0)[:3]
-            self._momentum.settle(self._solid.now, self.bodies, grown, mass)
+            self._momentum.settle(self._solid.now, self._forms, grown, mass)
         self.attached[...] = attached
         told = self.running_report
         work += np.einsum("bk,bk->b", self._stresses, motions)
-        told.forces, told.held = BodyForces(self.bodies, impulses + self._stresses, work, dt), len(held[0])
+        told.forces, told.held = BodyForces(self.bodies, impulses + self._stresses, work, dt), len(held[0]) + kept
 
     @stage()
     def extend(self, dt: float) -> None:
@@ -277,21 +288,22 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _motions(self) -> Floats:
         """Return the velocities (n, 6) of the bodies."""
-        return np.array([motion_of(b) for b in self.bodies]).reshape(-1, 6)
+        return np.array([form.motion for form in self._forms]).reshape(-1, 6)
 
     def _holding(self, motions: Floats, dt: float) -> tuple[Ints, Floats]:
-        """Return what holds the bodies in this step, see `holding_rows`."""
-        fastest = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        """Return what holds the rigid bodies in this step, see `holding_rows`."""
+        fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
         return holding_rows(self.world.rigid, self._before, motions, fastest * dt)
 
-    def _take(self, before: Floats, after: Floats, part: float) -> None:
-        """Give bodies a part of the change of their velocities."""
-        for i, body in enumerate(self.bodies):
-            if not body.is_dynamic:
-                continue
-            kick = part * momentum_of(body, after[i] - before[i])
-            body.momentum[...] += kick[:3]
-            body.angular_momentum[...] += kick[3:]
+    def _take(self, changes: Floats) -> None:
+        """Change the velocities of the first bodies, which are rigid."""
+        for form, change in zip(self._forms, changes, strict=False):
+            if form.is_dynamic:
+                form.add_motion(change)
+
+    def _soft(self) -> list[NodeForm]:
+        """Return the forms of deformable bodies, which are the last."""
+        return [form for form in self._forms if isinstance(form, NodeForm)]
 
     def _core(
         self,
@@ -299,6 +311,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         motions: Floats,
         carried: Floats,
         held: tuple[Ints, Floats],
+        soft: SoftSteps,
         predicted: Floats | None = None,
         added: Floats | None = None,
         given: Floats | None = None,
@@ -309,25 +322,27 @@ class FluidWorld(Solver[FluidWorldReport]):
             dt: s.
             motions, carried: (n, 6) velocities of the bodies and of the fluid that moves with them.
             held: pairs and rows of constraints.
+            soft: steps of the deformable bodies.
             predicted: (n, 6), what the pressure is expected to change of the motions, in another solve.
             added: (n, 6, 6), inertia beside that of the bodies.
             given: (n, 6), impulses beside those of gravity.
         """
-        bodies = self.bodies
-        n = len(bodies)
+        forms = self._forms
+        n = len(forms)
         impulses, hydrostatic = np.zeros((n, 6)) if given is None else given, np.zeros((n, 3))
-        for i, body in enumerate(bodies):
-            if body.is_dynamic:
-                impulses[i, :3] += dt * body.mass * body.gravity
+        for i, form in enumerate(forms):
+            if form.is_dynamic:
+                # Steps of deformable bodies have it themselves.
+                impulses[i, :3] += 0.0 if isinstance(form, NodeForm) else dt * form.mass * form.gravity
                 if isinstance(self.fluid, SmokeSolver):
-                    hydrostatic[i] = body.gravity
-        faces = [form.planes() for form in self._forms]
+                    hydrostatic[i] = form.gravity
+        faces = [form.planes() for form in forms]
         pairs, rows = held
         free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
         return _fluids.MovingBodies(
-            np.array([b.state_row[:3] for b in bodies]).reshape(n, 3),
-            np.array([b.mass if b.is_dynamic else 0.0 for b in bodies]),
-            np.array([inertia_of(b) for b in bodies]).reshape(n, 3, 3),
+            np.array([form.center for form in forms]).reshape(n, 3),
+            np.array([form.mass for form in forms]),
+            np.array([form.inertia for form in forms]).reshape(n, 3, 3),
             np.ascontiguousarray(motions),
             np.ascontiguousarray(carried),
             impulses,
@@ -339,6 +354,7 @@ class FluidWorld(Solver[FluidWorldReport]):
             free,
             np.zeros((n, 6)) if predicted is None else predicted,
             np.zeros((n, 6, 6)) if added is None else added,
+            soft.cores,
         )
 
     def _require_fitting(self) -> None:
@@ -350,7 +366,7 @@ class FluidWorld(Solver[FluidWorldReport]):
     @property
     def ledger(self) -> FluidWorldLedger:
         """Momentum and energy of fluid and bodies now."""
-        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self.bodies, self.attached)
+        return ledger_of(self.fluid, self._solid.seen(self.fluid.time), self._forms, self.attached)
 
     def __repr__(self) -> str:
         """One line: fluid, world."""
@@ -387,11 +403,11 @@ def _seals_fluid_off(fluid: SmokeSolver | LiquidSolver, dt: float) -> bool:
     return True
 
 
-def _nothing_held(world: World, solid: BodiesSolid) -> bool:
+def _nothing_held(forms: Sequence[PushedForm], world: World, solid: BodiesSolid) -> bool:
     """Return whether nothing but fluid and bodies that move takes momentum."""
-    rigid = world.rigid
-    joined = [rigid.parts[part].body for joint in rigid.joints for part in joint.bodies]
-    return all(body is not None and body.is_dynamic for body in [*rigid.bodies, *joined]) and solid.solid is None
+    joined = [world.rigid.parts[part].body for joint in world.rigid.joints for part in joint.bodies]
+    free = all(form.is_free for form in forms) and all(body is not None and body.is_dynamic for body in joined)
+    return free and solid.solid is None
 
 
 @contextmanager

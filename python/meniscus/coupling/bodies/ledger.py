@@ -10,25 +10,24 @@ import numpy.typing as npt
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
-from meniscus.coupling.bodies.body_forms import motion_of
 from meniscus.coupling.bodies.momentum import open_parts
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.bodies.reports import FluidWorldLedger
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid.face_arrays import each_face_once, with_neighbours
 from meniscus.grid.fields import CellField
-from meniscus.solids import RigidBody
 
 Floats = npt.NDArray[np.float64]
 
 
-def ledger_of(fluid: SmokeSolver | LiquidSolver, sample: BodySample, bodies: Sequence[RigidBody], attached: Floats) -> FluidWorldLedger:
+def ledger_of(fluid: SmokeSolver | LiquidSolver, sample: BodySample, forms: Sequence[PushedForm], attached: Floats) -> FluidWorldLedger:
     """Return what a fluid and bodies have.
 
     Args:
         fluid: a gas is what its pressure acts on, the open parts of faces; a liquid what of it is around each face.
         sample: the bodies where they are.
-        bodies: all of them.
+        forms: of all bodies.
         attached: (n, 6, 6) inertia of the gas that moves with each.
     """
     grid = fluid.grid
@@ -42,18 +41,19 @@ def ledger_of(fluid: SmokeSolver | LiquidSolver, sample: BodySample, bodies: Seq
         part, u = (each_face_once(grid, v, d) for v in (parts[d], np.asarray(fluid.velocity.component(d), np.float64)))
         momentum[d] = mass * float((part * u).sum())
         energy += 0.5 * mass * float((part * u * u).sum())
-    motions = np.array([motion_of(b) for b in bodies]).reshape(-1, 6)
+    motions = np.array([form.motion for form in forms]).reshape(-1, 6)
     if isinstance(fluid, SmokeSolver) and len(motions) == len(attached):
         moved = np.einsum("bij,bj->bi", attached, motions)
         momentum += moved.sum(axis=0)[:3]
         energy += 0.5 * float((moved * motions).sum())
-    moving = [b for b in bodies if b.is_dynamic]
+    moving = [form for form in forms if form.is_dynamic]
     return FluidWorldLedger(
         fluid_momentum=momentum,
-        body_momentum=np.sum([b.momentum for b in moving], axis=0) if moving else np.zeros(3),
+        body_momentum=np.sum([form.mass * form.motion[:3] for form in moving], axis=0) if moving else np.zeros(3),
         fluid_energy=energy,
-        body_energy=float(sum(b.kinetic_energy for b in moving)),
-        gravity=float(-sum(b.mass * (b.gravity @ b.state_row[:3]) for b in moving)),
+        body_energy=float(sum(form.energies[0] for form in moving)),
+        gravity=float(-sum(form.mass * (form.gravity @ form.center) for form in moving)),
+        elastic_energy=float(sum(form.energies[1] for form in moving)),
     )
 
 

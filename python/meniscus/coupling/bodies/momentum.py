@@ -10,9 +10,9 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
+from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.grid.face_arrays import closing_axes, each_face_once
 from meniscus.grid.fields import MacField
-from meniscus.solids import RigidBody
 
 Floats = npt.NDArray[np.float64]
 _FILM = _fluids.MovingBodies.film_opening
@@ -61,18 +61,18 @@ class MomentumKeeper:
             if mass[d] > 0:
                 self._velocity.component(d)[...] += (self._lost[d] - after[d]) / mass[d]
 
-    def settle(self, sample: BodySample, bodies: Sequence[RigidBody], change: Floats, attached: Floats) -> None:
+    def settle(self, sample: BodySample, forms: Sequence[PushedForm], change: Floats, attached: Floats) -> None:
         """Take from all, gas and bodies, what the gas that moves with bodies has more of by being more than before.
 
         Args:
             sample: the bodies.
-            bodies: that move.
+            forms: of the bodies that move.
             change: momentum (3,) that has come from nowhere, kg m/s.
             attached: (3,) mass of the gas that moves with bodies, kg.
         """
-        mass = self.of_gas(sample)[1] + attached + sum(body.mass for body in bodies)
+        mass = self.of_gas(sample)[1] + attached + sum(form.mass for form in forms)
         for d in self._axes:
             shift = -change[d] / mass[d]
             self._velocity.component(d)[...] += shift
-            for body in bodies:
-                body.momentum[d] += body.mass * shift
+            for form in forms:
+                form.add_motion(shift * np.eye(6)[d])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus.fluids.gas.options import SmokeReport
 from meniscus.fluids.liquid.options import LiquidReport
-from meniscus.solids import RigidBody, WorldInfo
+from meniscus.solids import DeformableBody, RigidBody, WorldInfo
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,24 +30,24 @@ class BodyForce:
     work: float
 
 
-class BodyForces(Mapping[RigidBody, BodyForce]):
+class BodyForces(Mapping[RigidBody | DeformableBody, BodyForce]):
     """Forces of a step, by body."""
 
     def __init__(
-        self, bodies: Sequence[RigidBody] = (), impulses: Floats | None = None, work: Floats | None = None, dt: float = 1.0
+        self, bodies: Sequence[RigidBody | DeformableBody] = (), impulses: Floats | None = None, work: Floats | None = None, dt: float = 1.0
     ) -> None:
         self._bodies = tuple(bodies)
         self._rates = np.zeros((0, 6)) if impulses is None else impulses / dt
         self._work = np.zeros(0) if work is None else work
 
-    def __getitem__(self, body: RigidBody) -> BodyForce:
+    def __getitem__(self, body: RigidBody | DeformableBody) -> BodyForce:
         """Return what a body got; KeyError for one that was not there."""
         for i, known in enumerate(self._bodies):
             if known is body:
                 return BodyForce(self._rates[i, :3].copy(), self._rates[i, 3:].copy(), float(self._work[i]))
         raise KeyError(body)
 
-    def __iter__(self) -> Iterator[RigidBody]:
+    def __iter__(self) -> Iterator[RigidBody | DeformableBody]:
         """Iterate over the bodies."""
         return iter(self._bodies)
 
@@ -84,6 +84,7 @@ class FluidWorldLedger:
             faces, and the fluid that moves with bodies.
         fluid_energy, body_energy: kinetic, J.
         gravity: of the bodies in their gravity, J, zero at the origin.
+        elastic_energy: of bodies that deform, J.
     """
 
     fluid_momentum: Floats
@@ -91,6 +92,7 @@ class FluidWorldLedger:
     fluid_energy: float
     body_energy: float
     gravity: float
+    elastic_energy: float = 0.0
 
     @property
     def momentum(self) -> Floats:

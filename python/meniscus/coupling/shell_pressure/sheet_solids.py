@@ -15,6 +15,7 @@ from meniscus.solids.body import _force_core
 from meniscus.solids.force import unchanged
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 
 
 class SheetSolid:
@@ -86,7 +87,13 @@ class SheetSolid:
 
     @classmethod
     def deformable(
-        cls, body: DeformableBody, dt: float, *, elastic_dt: float | None = None, forces: npt.ArrayLike | None = None
+        cls,
+        body: DeformableBody,
+        dt: float,
+        *,
+        elastic_dt: float | None = None,
+        forces: npt.ArrayLike | None = None,
+        kept: tuple[Ints, Floats] | None = None,
     ) -> SheetSolid:
         """Return a deformable body, with its implicit Euler step linearised at its present state as its inertia.
 
@@ -98,6 +105,7 @@ class SheetSolid:
             dt: seconds.
             elastic_dt: the step over which elasticity is implicit, s; default dt.
             forces: (n, 3) further forces, N.
+            kept: nodes (k,) and directions (k, 3) along which they keep their velocities, as contact does; may name nodes several times.
 
         Raises:
             TypeError, ValueError: wrong types or shapes.
@@ -117,6 +125,8 @@ class SheetSolid:
                 core.add_diagonal(-dt * ahead, -dt, blocks)
             held = np.array(body._core.constrained, dtype=np.int32)
             projections = np.ascontiguousarray(body._core.projections, dtype=np.float64)
+            if kept is not None:
+                held, projections = _with_kept(held, projections, *kept)
             solid = _coupling.NodalShell(np.ascontiguousarray(body.masses), cores, dt * ahead, dt, None, held, projections)
             if body.elements is not None:
                 solid.couple(np.ascontiguousarray(body.elements, dtype=np.int32), body.elements.shape[1])
@@ -178,3 +188,17 @@ class SheetSolid:
         core.respond(np.ascontiguousarray(np.broadcast_to(np.asarray(impulses, dtype=np.float64), v.shape)), change)
         lumped = np.where(np.diagonal(projections, axis1=1, axis2=2) == 0.0, np.inf, m[:, None] + diagonal)
         return cls(core, v + change, v, lumped, m)
+
+
+def _with_kept(held: Ints, projections: Floats, nodes: Ints, directions: Floats) -> tuple[Ints, Floats]:
+    """Return held nodes and projections (k, 3, 3) with those of nodes that keep their velocities along directions as well."""
+    left = {int(i): np.array(p) for i, p in zip(held, projections, strict=True)}
+    for i, direction in zip(nodes.tolist(), directions, strict=True):
+        p = left.setdefault(i, np.eye(3))
+        along = p @ direction
+        length = float(np.linalg.norm(along))
+        if length > 1e-6:
+            p -= np.outer(along, along) / length**2
+            p[np.abs(p) < 1e-12] = 0.0
+    numbers = np.array(sorted(left), dtype=np.int32)
+    return numbers, np.ascontiguousarray(np.array([left[int(i)] for i in numbers]).reshape(-1, 3, 3))

@@ -9,7 +9,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, read
-from meniscus.scenes.floating_water import FloatingWater
+from meniscus.scenes.floating_water import FloatingWater, turn_at_random
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import below, water_grid
 from meniscus.solids import RigidBody
@@ -61,7 +61,7 @@ class FloatingCrates(FloatingWater):
             density = self.lightest + part * (self.heaviest - self.lightest)
             x, y, layer = k % across, k // across % across, k // across**2
             place = ((x + 0.5) / across, (y + 0.5) / across, self.level + self.size * (1.0 + 1.8 * layer))
-            pose = Pose(place, _turn(rng).tolist())
+            pose = Pose(place, turn_at_random(rng).tolist())
             body = RigidBody.box((self.size,) * 3, density, pose=pose) if given is None else RigidBody(given, density=density, pose=pose)
             made.append(body)
         return made
@@ -72,10 +72,3 @@ class FloatingCrates(FloatingWater):
         mesh: Any = read(_checks.path("mesh", self.mesh))
         middle, extent = mesh.vertices.mean(axis=0), np.ptp(mesh.vertices, axis=0).max()
         return TriangleMesh(np.ascontiguousarray((mesh.vertices - middle) * (self.size / extent)), mesh.triangles)
-
-
-def _turn(rng: np.random.Generator) -> Any:
-    """Return a rotation at random."""
-    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
-    q *= np.sign(np.diag(r))
-    return q * np.sign(np.linalg.det(q))
