@@ -153,9 +153,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
-        soft = SoftSteps(self._soft(), dt)
+        soft = SoftSteps(_soft(self._forms), dt)
         soft.accelerate()
-        core = self._core(1.0, rest, rest, None, soft)
+        core = _core(self.fluid, self._forms, 1.0, rest, rest, None, soft)
         _with_bodies(self.fluid, core, self._solid.before, lambda: fluid.to_middle(dt))
         if fluid.gravity.any():
             self.loads[...], self.rates[...] = core.impulses, core.velocities
@@ -228,9 +228,9 @@ class FluidWorld(Solver[FluidWorldReport]):
         motions = np.array([form.motion for form in self._forms]).reshape(-1, 6)
         fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
         held = holding_contacts(self.world.rigid, self._before, motions, fastest * dt)
-        soft = SoftSteps(self._soft(), dt)
+        soft = SoftSteps(_soft(self._forms), dt)
         kept = soft.hold(self.world, self.loads[len(self.loads) - len(soft.forms) :])
-        core = self._core(dt, motions, self._carried, held, soft)
+        core = _core(self.fluid, self._forms, dt, motions, self._carried, held, soft)
         _with_bodies(self.fluid, core, self._solid.now, lambda: self.fluid.project(dt))
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
@@ -264,40 +264,6 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     # --- parts -----------------------------------------------------------------------------------------------------------------------
 
-    def _soft(self) -> list[NodeForm]:
-        """Return the forms of deformable bodies, which are the last."""
-        return [form for form in self._forms if isinstance(form, NodeForm)]
-
-    def _core(self, dt: float, motions: Floats, carried: Floats, held: tuple[Any, Any] | None, soft: SoftSteps) -> Any:
-        """Return the bodies as the pressure of a solve over dt seconds sees them."""
-        forms = self._forms
-        n = len(forms)
-        impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
-        for i, form in enumerate(forms):
-            if form.is_dynamic:
-                # Steps of deformable bodies have it themselves.
-                impulses[i, :3] = 0.0 if isinstance(form, NodeForm) else dt * form.mass * form.gravity
-                if isinstance(self.fluid, SmokeSolver):
-                    hydrostatic[i] = form.gravity
-        faces = [form.planes() for form in forms]
-        pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
-        free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
-        return _fluids.MovingBodies(
-            np.array([form.center for form in forms]).reshape(n, 3),
-            np.array([form.mass for form in forms]),
-            np.array([form.inertia for form in forms]).reshape(n, 3, 3),
-            np.ascontiguousarray(motions),
-            np.ascontiguousarray(carried),
-            impulses,
-            hydrostatic,
-            np.concatenate([np.zeros((0, 4)), *faces]),
-            np.repeat(np.arange(n, dtype=np.int32), [len(f) for f in faces]),
-            pairs,
-            rows,
-            free,
-            soft.cores,
-        )
-
     def _require_fitting(self) -> None:
         """Raise ValueError for what does not go together; see that all bodies have forms."""
         self._forms = fitting_forms(self.fluid, self.world, self._forms)
@@ -322,6 +288,49 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _state_replaced(self) -> None:
         self._solid.forget()
+
+
+def _soft(forms: Sequence[PushedForm]) -> list[NodeForm]:
+    """Return the forms of deformable bodies, which are the last."""
+    return [form for form in forms if isinstance(form, NodeForm)]
+
+
+def _core(
+    fluid: SmokeSolver | LiquidSolver,
+    forms: Sequence[PushedForm],
+    dt: float,
+    motions: Floats,
+    carried: Floats,
+    held: tuple[Any, Any] | None,
+    soft: SoftSteps,
+) -> Any:
+    """Return the bodies as the pressure of a solve over dt seconds sees them."""
+    n = len(forms)
+    impulses, hydrostatic = np.zeros((n, 6)), np.zeros((n, 3))
+    for i, form in enumerate(forms):
+        if form.is_dynamic:
+            # Steps of deformable bodies have it themselves.
+            impulses[i, :3] = 0.0 if isinstance(form, NodeForm) else dt * form.mass * form.gravity
+            if isinstance(fluid, SmokeSolver):
+                hydrostatic[i] = form.gravity
+    faces = [form.planes() for form in forms]
+    pairs, rows = (np.zeros((0, 2), np.int32), np.zeros((0, 12))) if held is None else held
+    free = np.ones(6) if fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
+    return _fluids.MovingBodies(
+        np.array([form.center for form in forms]).reshape(n, 3),
+        np.array([form.mass for form in forms]),
+        np.array([form.inertia for form in forms]).reshape(n, 3, 3),
+        np.ascontiguousarray(motions),
+        np.ascontiguousarray(carried),
+        impulses,
+        hydrostatic,
+        np.concatenate([np.zeros((0, 4)), *faces]),
+        np.repeat(np.arange(n, dtype=np.int32), [len(f) for f in faces]),
+        pairs,
+        rows,
+        free,
+        soft.cores,
+    )
 
 
 def _staggered(fluid: SmokeSolver | LiquidSolver) -> bool:
