@@ -38,7 +38,7 @@ MovingBodies::MovingBodies(std::vector<MovingBody> bodies, std::vector<BodyConst
     if (const auto& soft = bodies_[b].soft) {
       require(bodies_[b].mass > 0, "body ", b, " deforms, and must have a mass above zero");
       velocities_ += soft->velocities();
-      of_node_.insert(of_node_.end(), static_cast<std::size_t>(soft->velocities() / 3), static_cast<std::int32_t>(b));
+      of_node_.insert(of_node_.end(), soft->velocities() / 3, static_cast<std::int32_t>(b));
     }
     const MovingBody& body = bodies_[b];
     require(body.mass >= 0 && std::isfinite(body.mass) && body.inertia.allFinite() && body.center.allFinite() &&
@@ -74,7 +74,7 @@ void MovingBodies::attach(Index body, const Vector6& row, double mass, double we
 
 void MovingBodies::factor() {
   inverse_.assign(bodies_.size(), Matrix6::Zero());
-  std::vector<double> f(static_cast<std::size_t>(velocities_), 0.0);
+  std::vector<double> f(velocities_, 0.0);
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const MovingBody& body = bodies_[b];
     if (body.mass == 0) continue;
@@ -95,7 +95,7 @@ void MovingBodies::factor() {
     Eigen::Map<Vector6>(f.data() + 6 * b) = body.impulse + weight_[b] + own * body.predicted;
   }
   find_islands();
-  change_.assign(static_cast<std::size_t>(velocities_), 0.0);
+  change_.assign(velocities_, 0.0);
   respond(f, change_);
   for (std::size_t b = 0; b < bodies_.size(); ++b)
     if (const auto& soft = bodies_[b].soft)
@@ -174,7 +174,7 @@ int MovingBodies::respond(std::span<const double> f, std::span<double> v) {
   }
   for (std::size_t b = 0; b < bodies_.size(); ++b)
     if (const auto& soft = bodies_[b].soft) {
-      const auto first = static_cast<std::size_t>(first_[b]), n = static_cast<std::size_t>(soft->velocities());
+      const auto first = first_[b], n = soft->velocities();
       soft->respond(f.subspan(first, n), v.subspan(first, n));
     }
   return 0;
@@ -194,7 +194,7 @@ double MovingBodies::yield_alone(Index velocity) const {
 
 double MovingBodies::mobility(Index body, int k) {
   if (bodies_[body].soft) return bodies_[body].soft->mobility(k);
-  unit_.assign(static_cast<std::size_t>(velocities_), 0.0);
+  unit_.assign(velocities_, 0.0);
   answer_.resize(unit_.size());
   unit_[6 * body + k] = 1;
   respond(unit_, answer_);
@@ -206,7 +206,7 @@ void MovingBodies::finish(std::span<const double> pressure) {
   respond(pressure, v);
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     if (const auto& soft = bodies_[b].soft) {
-      soft->finish(pressure.subspan(static_cast<std::size_t>(first_[b]), static_cast<std::size_t>(soft->velocities())));
+      soft->finish(pressure.subspan(first_[b], soft->velocities()));
       after_[b] = soft->motion_after();
       impulses_[b] = soft->impulse();
       continue;

@@ -15,7 +15,7 @@ namespace {
 std::span<const mesh::Triangle> checked(std::span<const mesh::Triangle> triangles, std::size_t nodes) {
   for (const mesh::Triangle& t : triangles)
     for (const std::int32_t i : t)
-      require(i >= 0 && static_cast<std::size_t>(i) < nodes, "a triangle of the surface has corner ", i, ", which is no node");
+      require(i >= 0 && i < static_cast<Index>(nodes), "a triangle of the surface has corner ", i, ", which is no node");
   require(!triangles.empty(), "a body needs a surface");
   return triangles;
 }

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import Solver, stage
 from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
@@ -23,6 +22,7 @@ from meniscus.coupling.bodies.momentum import MomentumKeeper
 from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.bodies.reports import BodyForces, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.bodies.soft_forms import NodeForm, SoftSteps, weightless
+from meniscus.coupling.bodies.solve_bodies import bodies_of_solve
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -156,9 +156,9 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # Velocities of this solve are accelerations, and bodies begin without.
         rest = np.zeros((len(self._forms), 6))
-        soft = SoftSteps(self._soft(), dt)
+        soft = SoftSteps(_soft(self._forms), dt)
         soft.accelerate()
-        core = self._core(1.0, rest, rest, joint_rows(self.world.rigid), soft)
+        core = bodies_of_solve(fluid, self._forms, 1.0, rest, rest, joint_rows(self.world.rigid), soft)
         with _handed_to(fluid.projection_stage, core, self._solid.before):
             fluid.to_middle(dt)
         if fluid.gravity.any():
@@ -236,11 +236,12 @@ class FluidWorld(Solver[FluidWorldReport]):
         predicted = dt * self.rates
         added = self.attached + np.einsum("bi,ij->bij", drag, np.eye(6))
         given = -drag * (motions + predicted)
-        core = self._core(0.0, motions, motions, self._holding(motions, dt), SoftSteps([], dt), predicted, added, given)
+        held, none = self._holding(motions, dt), SoftSteps([], dt)
+        core = bodies_of_solve(self.fluid, self._forms, 0.0, motions, motions, held, none, predicted, added, given)
         with _handed_to(self.fluid.viscosity_stage, core, self._solid.now):
             self.fluid.diffuse(dt)
         after = np.asarray(core.velocities)
-        self._take(after - motions)
+        _move(self._forms, after - motions)
         # What moves with the bodies goes along.
         self._carried += after - motions
         self._stresses = np.asarray(core.impulses) - drag * (after + predicted)
@@ -250,9 +251,9 @@ class FluidWorld(Solver[FluidWorldReport]):
         """Find the pressure, and the velocities of the bodies with it."""
         motions = self._motions()
         held = self._holding(motions, dt)
-        soft = SoftSteps(self._soft(), dt)
+        soft = SoftSteps(_soft(self._forms), dt)
         kept = soft.hold(self.world, self.loads[len(self.loads) - len(soft.forms) :])
-        core = self._core(dt, motions, self._carried, held, soft)
+        core = bodies_of_solve(self.fluid, self._forms, dt, motions, self._carried, held, soft)
         with _handed_to(self.fluid.projection_stage, core, self._solid.now):
             self.fluid.project(dt)
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
@@ -261,7 +262,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         self.loads[...], self.rates[...] = impulses / dt, (after - motions) / dt
         part = 0.5 if _staggered(self.fluid) else 1.0
         first = len(self._forms) - len(soft.forms)
-        self._take(part * (after - motions)[:first])
+        _move(self._forms, part * (after - motions)[:first])
         work[first:] = soft.finish((part - 1.0) * (after - motions)[first:])
         attached = np.asarray(core.attached)
         if self._momentum is not None and _nothing_held(self._forms, self.world, self._solid):
@@ -295,68 +296,6 @@ class FluidWorld(Solver[FluidWorldReport]):
         fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
         return holding_rows(self.world.rigid, self._before, motions, fastest * dt)
 
-    def _take(self, changes: Floats) -> None:
-        """Change the velocities of the first bodies, which are rigid."""
-        for form, change in zip(self._forms, changes, strict=False):
-            if form.is_dynamic:
-                form.add_motion(change)
-
-    def _soft(self) -> list[NodeForm]:
-        """Return the forms of deformable bodies, which are the last."""
-        return [form for form in self._forms if isinstance(form, NodeForm)]
-
-    def _core(
-        self,
-        dt: float,
-        motions: Floats,
-        carried: Floats,
-        held: tuple[Ints, Floats],
-        soft: SoftSteps,
-        predicted: Floats | None = None,
-        added: Floats | None = None,
-        given: Floats | None = None,
-    ) -> Any:
-        """Return the bodies as a solve over dt seconds sees them.
-
-        Args:
-            dt: s.
-            motions, carried: (n, 6) velocities of the bodies and of the fluid that moves with them.
-            held: pairs and rows of constraints.
-            soft: steps of the deformable bodies.
-            predicted: (n, 6), what the pressure is expected to change of the motions, in another solve.
-            added: (n, 6, 6), inertia beside that of the bodies.
-            given: (n, 6), impulses beside those of gravity.
-        """
-        forms = self._forms
-        n = len(forms)
-        impulses, hydrostatic = np.zeros((n, 6)) if given is None else given, np.zeros((n, 3))
-        for i, form in enumerate(forms):
-            if form.is_dynamic:
-                # Steps of deformable bodies have it themselves.
-                impulses[i, :3] += 0.0 if isinstance(form, NodeForm) else dt * form.mass * form.gravity
-                if isinstance(self.fluid, SmokeSolver):
-                    hydrostatic[i] = form.gravity
-        faces = [form.planes() for form in forms]
-        pairs, rows = held
-        free = np.ones(6) if self.fluid.grid.dimension == 3 else np.array([1.0, 1, 0, 0, 0, 1])
-        return _fluids.MovingBodies(
-            np.array([form.center for form in forms]).reshape(n, 3),
-            np.array([form.mass for form in forms]),
-            np.array([form.inertia for form in forms]).reshape(n, 3, 3),
-            np.ascontiguousarray(motions),
-            np.ascontiguousarray(carried),
-            impulses,
-            hydrostatic,
-            np.concatenate([np.zeros((0, 4)), *faces]),
-            np.repeat(np.arange(n, dtype=np.int32), [len(f) for f in faces]),
-            pairs,
-            rows,
-            free,
-            np.zeros((n, 6)) if predicted is None else predicted,
-            np.zeros((n, 6, 6)) if added is None else added,
-            soft.cores,
-        )
-
     def _require_fitting(self) -> None:
         """Raise ValueError for what does not go together; see that all bodies have forms."""
         self._forms = fitting_forms(self.fluid, self.world, self._forms)
@@ -381,6 +320,18 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _state_replaced(self) -> None:
         self._solid.forget()
+
+
+def _move(forms: Sequence[PushedForm], changes: Floats) -> None:
+    """Change the velocities of the first bodies, which are rigid."""
+    for form, change in zip(forms, changes, strict=False):
+        if form.is_dynamic:
+            form.add_motion(change)
+
+
+def _soft(forms: Sequence[PushedForm]) -> list[NodeForm]:
+    """Return the forms of deformable bodies, which are the last."""
+    return [form for form in forms if isinstance(form, NodeForm)]
 
 
 def _staggered(fluid: SmokeSolver | LiquidSolver) -> bool:

@@ -32,7 +32,7 @@ class NodeStep(NamedTuple):
         free: (n, 3) velocities of the nodes after it without the fluid, m/s.
     """
 
-    core: Any
+    core: _fluids.SolidResponse
     free: Floats
 
 
@@ -50,7 +50,7 @@ class NodeForm(PushedForm):
 
     dimension = 3
 
-    def __init__(self, body: Any, tets: Ints, name: str) -> None:
+    def __init__(self, body: DeformableBody | ReducedBody, tets: Ints, name: str) -> None:
         self.body = body
         mesh = TetMesh(np.array(body.positions), tets)
         self._triangles = mesh.boundary.triangles
@@ -85,7 +85,7 @@ class NodeForm(PushedForm):
         """Return the step of dt seconds of the body as it is; `kept` as of `SheetSolid.deformable`."""
 
     @abstractmethod
-    def take(self, core: Any, change: Floats, dt: float) -> None:
+    def take(self, core: _fluids.SoftBody, change: Floats, dt: float) -> None:
         """Take the velocities of a solve over dt seconds (s), and a rigid motion (6,) on top."""
 
     def bounds(self) -> tuple[Floats, Floats]:
@@ -199,7 +199,7 @@ class SoftForm(NodeForm):
         solid = SheetSolid.deformable(body, dt, kept=kept)
         return NodeStep(solid._core, solid.free)
 
-    def take(self, core: Any, change: Floats, dt: float) -> None:
+    def take(self, core: _fluids.SoftBody, change: Floats, dt: float) -> None:
         """Take the velocities of a solve, and a rigid motion (6,) on top."""
         self.body.velocities[...] = core.velocities
         if change.any():
@@ -252,7 +252,7 @@ class ReducedForm(NodeForm):
         fallen = root @ (root.T @ (dt * self.weights[:, None] * self.gravity).ravel())
         return NodeStep(_fluids.RootResponse(root, columns), velocities + fallen.reshape(-1, 3))
 
-    def take(self, core: Any, change: Floats, dt: float) -> None:
+    def take(self, core: _fluids.SoftBody, change: Floats, dt: float) -> None:
         """Take the impulses of a solve over dt seconds and of gravity, and a rigid motion (6,) on top."""
         body = self.body
         body._load()
@@ -331,7 +331,7 @@ def weightless(world: World) -> Iterator[None]:
         for body, own, _ in kept:
             for force in own:
                 body._core.remove(_force_core(force))
-            body._forces = []
+            body._forces.clear()
             body.gravity = (0.0, 0.0, 0.0)
         for thing, _ in reduced:
             thing.gravity = np.zeros(3)
@@ -342,7 +342,7 @@ def weightless(world: World) -> Iterator[None]:
         for body, own, gravity in kept:
             for force in own:
                 body._core.add(_force_core(force))
-            body._forces = own
+            body._forces.extend(own)
             body.gravity = gravity
         for thing, gravity in reduced:
             thing.gravity = gravity
