@@ -10,13 +10,18 @@ import numpy as np
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.contact.body_surface import BodySurface, surface_of_nodes
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody, margins
-from meniscus.solids.contact.self_stepping import Floats
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, meet_solids
+from meniscus.solids.contact.self_stepping import Floats, Ints
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
+from meniscus.solids.position.node_planes import NodePlanes, SolidPlanes
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_step import StepPlan, step_bodies
 
 # s: in which the body with displacements by contact and the one without become one.
 _SETTLES = 0.02
+# Of that: displacements below this are none.
+_FORGOTTEN = 1e-6
+# Of the mean edge: how far constraints may move nodes towards solids in a step, besides the longest way of a node.
+_REACH = 0.5
 # Part of the longest step that is still the usual one in the next step.
 _REMEMBERS = 0.95
 
@@ -60,7 +65,11 @@ class PositionSurface(CoupledBody):
         self.surface = _surface_of(body, *margins(thickness, friction))
         self.displaced = self.declare("displaced", np.zeros((len(body), 3)))
         self.usual_step = self.declare("usual_step", 0.0)
-        self._start = np.zeros((len(body), 3))
+        ends = self.surface.triangles[:, :2] if self.surface.edges is None else self.surface.edges
+        lengths = np.linalg.norm(np.subtract(*(self.surface.rest[ends[:, k]] for k in (0, 1))), axis=1)
+        self._planes = SolidPlanes(body, _REACH * float(lengths.mean()))
+        self._start: dict[str, Any] = {}
+        self._given: Floats | None = None
         self._contacts: SolidContacts = NO_CONTACTS
 
     def __len__(self) -> int:
@@ -81,32 +90,39 @@ class PositionSurface(CoupledBody):
         out[...] = self.body.velocities
 
     def predict(self, dt: float, out: Floats) -> None:
-        """Take the step of the body, as if nothing touched, and write the mean velocities (n, 3) in it, m/s."""
+        """Take the step of the body, as if no surface touched, and write the mean velocities (n, 3) in it, m/s."""
         body = self.body
-        self._start[...] = body.positions
+        self._start = {name: np.array(part) for name, part in body.state.items()}
         self._step(dt)
-        np.subtract(body.positions, self._start, out=out)
+        np.subtract(body.positions, self._start["nodes"][:, :3], out=out)
         out /= dt
 
     def advance(self, dt: float, pushed: Floats) -> None:
-        """Move positions by `pushed` (n, 3), m/s, more than the step has; keep nodes out of solids, with friction."""
+        """Take the step again if the surface was pushed: with these changes (n, 3) of the velocities at its start, m/s.
+
+        So constraints and solids answer to them, and nodes keep at least the way that they were pushed to. What contact adds to the
+        momentum is then that of the way alone: velocities get what it gives at the end of the step, and lack this until then.
+        """
         body = self.body
-        if pushed.any():
-            body.positions[...] += dt * pushed
-            self.displaced += dt * pushed
-        self._pressed, self._contacts = np.zeros(3), NO_CONTACTS
-        if not self.solids:
+        self._given = None
+        if not pushed.any():
+            self._split(dt, pushed)
             return
-        ends = np.array(body.positions)
-        free = np.flatnonzero(body.nodes[:, 3] > 0).astype(np.int32)
-        self._contacts = meet_solids(self.solids, self._start, ends, dt, body.time, free)
-        if len(self._contacts):
-            self.displaced += ends - body.positions
-            body.positions[...] = ends
-            self.hold(body.velocities)
+        x = self._start["nodes"][:, :3]
+        ways = body.positions - x + dt * pushed
+        sizes = np.linalg.norm(pushed, axis=1)
+        rows = np.flatnonzero(sizes > 0).astype(np.int32)
+        normals = pushed[rows] / sizes[rows, None]
+        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + ways[rows])
+        self._return_to(self._start)
+        body.velocities += pushed
+        self._step(dt, besides=besides)
+        self._split(dt, pushed)
+        self._given = pushed + self._planes.planes.added(dt)
+        body.velocities -= self._given
 
     def hold(self, velocities: Floats) -> None:
-        """Change velocities (n, 3), m/s, as the solids do that nodes have met in the step."""
+        """Change velocities (n, 3), m/s, as the solids do that press on nodes in the step."""
         contacts = self._contacts
         if not len(contacts):
             return
@@ -116,9 +132,21 @@ class PositionSurface(CoupledBody):
         self._pressed = self._pressed + self.body.masses[nodes] @ (velocities[nodes] - before)
 
     def take(self, change: Floats) -> None:
-        """Change velocities by those of the nodes (n, 3), m/s."""
-        if change.any():
-            self.body.velocities += change
+        """Change velocities by those of the nodes (n, 3), m/s.
+
+        Where the step has been pushed, velocities are its ways, and what contact gives besides is that of all these nodes together.
+        """
+        velocities, given, self._given = self.body.velocities, self._given, None
+        velocities += change
+        if given is not None:
+            rows = np.flatnonzero(given.any(axis=1))
+            more = change[rows] - given[rows]
+            masses = self.body.masses[rows]
+            apart = more - masses @ more / masses.sum()
+            v = velocities[rows] - apart
+            size = float(masses @ (apart * apart).sum(axis=1))
+            part = float(np.clip(-(masses @ (v * apart).sum(axis=1)) / size, 0.0, 1.0)) if size > 0 else 0.0
+            velocities[rows] = v + part * apart
 
     def closest(self, ends: Floats) -> Floats:
         """Return the same positions (n, 3), m: nodes may be anywhere."""
@@ -135,16 +163,37 @@ class PositionSurface(CoupledBody):
             body.velocities[...] = v_free + part * (body.velocities - v_free)
         body.positions[...] = ends
 
-    def _step(self, dt: float) -> None:
-        """Take a step in which velocities are those of a body that contact has not displaced."""
-        body, plan = self.body, self._plan._replace(dt=dt)
+    def _step(self, dt: float, given: NodePlanes | None = None, besides: tuple[Ints, Floats, Floats] | None = None) -> None:
+        """Take a step with contacts with solids, those given or those found, and planes besides."""
+        self._planes.begin(self.solids, given, besides)
+        touches = self.solids or given is not None or besides is not None
+        step_bodies([self.body], self._plan._replace(dt=dt), self._planes if touches else None)
+
+    def _return_to(self, state: dict[str, Any]) -> None:
+        """Return the body to a state."""
+        for name, part in state.items():
+            if part.ndim:
+                getattr(self.body, name)[...] = part
+            else:
+                setattr(self.body, name, float(part))
+
+    def _split(self, dt: float, pushed: Floats) -> None:
+        """Give the body, which has taken the step, the velocities of the one that contact has not displaced."""
+        body, planes = self.body, self._planes.planes
         self.usual_step = usual = max(dt, _REMEMBERS * self.usual_step)
-        if (dt == usual and not self.displaced.any()) or (body.asleep and not body.is_disturbed()):
-            step_bodies([body], plan, None)
-            return
-        start = {name: np.array(part) for name, part in body.state.items()}
-        left = np.zeros_like(self.displaced)
+        displaced = bool(self.displaced.any())
+        if (displaced or dt < usual) and not body.asleep:
+            self._step_apart(dt, pushed, usual)
+            planes = self._planes.planes
+        self._pressed = planes.impulse(dt)
+        self._contacts = planes.contacts(dt)
+
+    def _step_apart(self, dt: float, pushed: Floats, usual: float) -> None:
+        body, plan, planes = self.body, self._plan, self._planes.planes
+        end = {name: np.array(part) for name, part in body.state.items()}
+        self._return_to(self._start)
         body.positions[...] -= self.displaced
+        left = np.zeros_like(self.displaced)
         if dt < usual:
             # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
             before = body.positions.copy()
@@ -153,20 +202,19 @@ class PositionSurface(CoupledBody):
             body.project(dt, iterations=plan.iterations, method=plan.method)
             left = (1.0 - (dt / usual) ** 2) * (body.positions - before)
             body.positions[...] = before
-        step_bodies([body], plan, None)
-        positions, velocities = body.positions - left, body.velocities - left / dt
-        for name, part in start.items():
-            if part.ndim:
-                getattr(body, name)[...] = part
-            else:
-                setattr(body, name, float(part))
-        step_bodies([body], plan, None)
+        body.velocities += pushed
+        planes.begin_at(self.displaced)
+        self._step(dt, planes)
         free = body.nodes[:, 3] > 0
+        positions, velocities = body.positions - left, body.velocities - left / dt
+        self._return_to(end)
         body.velocities[free] = velocities[free]
         self.displaced[free] = math.exp(-dt / _SETTLES) * (body.positions - positions)[free]
         if body.turns_freely():
             # Where both are as a whole does not matter to constraints.
             self.displaced -= body.masses @ self.displaced / body.masses.sum()
+        if np.abs(self.displaced).max() < _FORGOTTEN * self._planes.reach:
+            self.displaced[...] = 0.0
 
     def _numbers(self) -> dict[str, Floats]:
         return {"positions": self.body.positions, "velocities": self.body.velocities}
