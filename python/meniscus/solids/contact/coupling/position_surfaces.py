@@ -29,12 +29,20 @@ _REMEMBERS = 0.95
 class PositionSurface(CoupledBody):
     """A body of position based dynamics of which contact is that of the world.
 
-    Its velocities are ways over a time, so that what contact displaces would come back as velocity where constraints move it again: by as
-    much over a step, though a whole loop may have moved it, and once more in each step in which projections have not yet ended. So all
-    displacements by contact are kept. Velocities are those of the body without them, whose step is taken too; positions are those of the
-    body with them, as constraints leave it. Velocities change by impulses alone. Both bodies become one in the course of time: the
-    difference decays in `_SETTLES` seconds, so that it gives no more speed than it is long over that time. The same goes for what
-    projections have left of a long step, where a short one follows, as after a cut.
+    Contact is part of the projections, so that velocities are ways over time:
+
+    - Nodes stay above planes of solids, with friction, as in `PositionContacts`.
+    - Surfaces push mean velocities of a predicted step. The step is taken again with that in the velocities at its start, and in its
+      projections nodes that were pushed go at least so far along the push.
+    - What the step has taken of momentum, pushes and what held nodes there, is no impulse that others have got: it is taken back, and
+      contact at the end of the step gives what stops the nodes without it. That is about the same; the rest all these nodes get together.
+    - What elastic repulsion has pushed apart faster than that is no speed.
+
+    Ends of loops displace nodes, over a whole loop. That would come back as velocity where constraints move the nodes again, and once more
+    in each step in which projections have not yet ended. So these displacements are kept: velocities are those of the body without them,
+    whose step is taken too; positions are those of the body with them. Both become one in the course of time: the difference decays in
+    `_SETTLES` seconds, so that it gives no more speed than it is long over that time. The same goes for what projections have left of a
+    long step, where a short one follows, as after a cut.
 
     Args:
         body: whose steps are taken, of float64.
@@ -43,11 +51,11 @@ class PositionSurface(CoupledBody):
             is one substep.
 
     Attributes:
-        displaced: (n, 3), how far contact has moved the nodes from where they would be without displacements, m.
+        displaced: (n, 3), how far ends of loops have moved the nodes from where they would be without displacements, m.
         usual_step: the longest step of late, s.
 
     Source: Macklin, Müller, Chentanez and Kim, "Unified particle physics for real-time applications", 2014, section 4.4
-    (pre-stabilisation), for displacements by contact.
+    (pre-stabilisation), for displacements by contact, and 6.1 (friction by positions).
     """
 
     unrestricted = True
@@ -97,11 +105,11 @@ class PositionSurface(CoupledBody):
         np.subtract(body.positions, self._start["nodes"][:, :3], out=out)
         out /= dt
 
-    def advance(self, dt: float, pushed: Floats) -> None:
-        """Take the step again if the surface was pushed: with these changes (n, 3) of the velocities at its start, m/s.
+    def advance(self, dt: float, pushed: Floats, sprung: Floats) -> None:
+        """Take the step again where the surface was pushed, with that (n, 3), m/s, in the velocities at its start; `sprung` is no speed.
 
-        So constraints and solids answer to them, and nodes keep at least the way that they were pushed to. What contact adds to the
-        momentum is then that of the way alone: velocities get what it gives at the end of the step, and lack this until then.
+        What contact adds to the momentum is that of the way alone: velocities get what it gives at the end of the step, and lack it until
+        then (`take`).
         """
         body = self.body
         self._given = None
@@ -109,16 +117,19 @@ class PositionSurface(CoupledBody):
             self._split(dt, pushed)
             return
         x = self._start["nodes"][:, :3]
-        ways = body.positions - x + dt * pushed
-        sizes = np.linalg.norm(pushed, axis=1)
-        rows = np.flatnonzero(sizes > 0).astype(np.int32)
-        normals = pushed[rows] / sizes[rows, None]
-        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + ways[rows])
+        means = (body.positions - x) / dt + pushed
+        rows, sizes, normals = _directions(pushed)
+        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows])
         self._return_to(self._start)
         body.velocities += pushed
         self._step(dt, besides=besides)
         self._split(dt, pushed)
         self._given = pushed + self._planes.planes.added(dt)
+        rows, sizes, normals = _directions(sprung)
+        faster = np.einsum("kd,kd->k", normals, body.velocities[rows] - means[rows] + sprung[rows])
+        taken = np.clip(faster, 0.0, sizes)[:, None] * normals
+        body.velocities[rows] -= taken
+        self._given[rows] -= taken
         body.velocities -= self._given
 
     def hold(self, velocities: Floats) -> None:
@@ -134,19 +145,15 @@ class PositionSurface(CoupledBody):
     def take(self, change: Floats) -> None:
         """Change velocities by those of the nodes (n, 3), m/s.
 
-        Where the step has been pushed, velocities are its ways, and what contact gives besides is that of all these nodes together.
+        Of a step that was pushed, velocities are then its ways over time, and what contact gives more or less than the step has taken is
+        that of all nodes together that were pushed.
         """
         velocities, given, self._given = self.body.velocities, self._given, None
         velocities += change
-        if given is not None:
-            rows = np.flatnonzero(given.any(axis=1))
-            more = change[rows] - given[rows]
-            masses = self.body.masses[rows]
-            apart = more - masses @ more / masses.sum()
-            v = velocities[rows] - apart
-            size = float(masses @ (apart * apart).sum(axis=1))
-            part = float(np.clip(-(masses @ (v * apart).sum(axis=1)) / size, 0.0, 1.0)) if size > 0 else 0.0
-            velocities[rows] = v + part * apart
+        rows = np.flatnonzero(given.any(axis=1)) if given is not None else ()
+        if given is not None and len(rows):
+            more, masses = change[rows] - given[rows], self.body.masses[rows]
+            velocities[rows] += masses @ more / masses.sum() - more
 
     def closest(self, ends: Floats) -> Floats:
         """Return the same positions (n, 3), m: nodes may be anywhere."""
@@ -226,6 +233,13 @@ class PositionSurface(CoupledBody):
         kinetic = 0.5 * float(m @ np.einsum("nd,nd->n", body.velocities, body.velocities))
         gravity = -float(m @ (body.positions @ body.gravity))
         return {"kinetic": kinetic, "gravity": gravity, "total": kinetic + gravity}
+
+
+def _directions(changes: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return the rows (k,) of changes (n, 3) that are not zero, and their sizes and directions (k, 3)."""
+    rows = np.flatnonzero(changes.any(axis=1)).astype(np.int32)
+    sizes = np.linalg.norm(changes[rows], axis=1)
+    return rows, sizes, changes[rows] / sizes[:, None]
 
 
 def _surface_of(body: PositionBody, thickness: float | None, friction: float) -> BodySurface:
