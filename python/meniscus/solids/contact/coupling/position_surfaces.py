@@ -130,6 +130,8 @@ class PositionSurface(CoupledBody):
         taken = np.clip(faster, 0.0, sizes)[:, None] * normals
         body.velocities[rows] -= taken
         self._given[rows] -= taken
+        # Pushes into solids have ended there.
+        self._contacts.without_motion().apply(self._given)
         body.velocities -= self._given
 
     def hold(self, velocities: Floats) -> None:
