@@ -113,6 +113,10 @@ class PositionSurface(CoupledBody):
         """
         body = self.body
         self._given = None
+        if pushed.any():
+            # Pushes into solids end there.
+            pushed = pushed.copy()
+            self._planes.planes.contacts(dt).without_motion().apply(pushed)
         if not pushed.any():
             self._split(dt, pushed)
             return
@@ -130,7 +134,6 @@ class PositionSurface(CoupledBody):
         taken = np.clip(faster, 0.0, sizes)[:, None] * normals
         body.velocities[rows] -= taken
         self._given[rows] -= taken
-        # Pushes into solids have ended there.
         self._contacts.without_motion().apply(self._given)
         body.velocities -= self._given
 
@@ -198,21 +201,16 @@ class PositionSurface(CoupledBody):
         self._contacts = planes.contacts(dt)
 
     def _step_apart(self, dt: float, pushed: Floats, usual: float) -> None:
-        body, plan, planes = self.body, self._plan, self._planes.planes
+        body, planes = self.body, self._planes.planes
         end = {name: np.array(part) for name, part in body.state.items()}
         self._return_to(self._start)
         body.positions[...] -= self.displaced
         left = np.zeros_like(self.displaced)
+        planes.begin_at(self.displaced)
         if dt < usual:
             # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
-            before = body.positions.copy()
-            for projector in body._projectors:
-                projector.begin()
-            body.project(dt, iterations=plan.iterations, method=plan.method)
-            left = (1.0 - (dt / usual) ** 2) * (body.positions - before)
-            body.positions[...] = before
+            left = (1.0 - (dt / usual) ** 2) * self._left(dt, planes)
         body.velocities += pushed
-        planes.begin_at(self.displaced)
         self._step(dt, planes)
         free = body.nodes[:, 3] > 0
         positions, velocities = body.positions - left, body.velocities - left / dt
@@ -224,6 +222,22 @@ class PositionSurface(CoupledBody):
             self.displaced -= body.masses @ self.displaced / body.masses.sum()
         if np.abs(self.displaced).max() < _FORGOTTEN * self._planes.reach:
             self.displaced[...] = 0.0
+
+    def _left(self, dt: float, planes: NodePlanes) -> Floats:
+        """Return what projections move (n, 3), m, of a body that stays where it is, and on its planes."""
+        body, plan = self.body, self._plan
+        body._previous[...] = body.positions
+        held = NodePlanes(body, planes.rows, planes.values.copy())
+        held.values[:, 3] = np.minimum(held.values[:, 3], np.einsum("kd,kd->k", held.values[:, :3], body.positions[held.rows]))
+        for projector in body._projectors:
+            projector.begin()
+        for _ in range(plan.iterations):
+            held.project(backward=True)
+            body.project(dt, method=plan.method, rounds=plan.iterations)
+            held.project()
+        moved: Floats = body.positions - body._previous
+        body.positions[...] = body._previous
+        return moved
 
     def _numbers(self) -> dict[str, Floats]:
         return {"positions": self.body.positions, "velocities": self.body.velocities}
