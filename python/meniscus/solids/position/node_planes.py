@@ -53,11 +53,13 @@ class NodePlanes:
         rows: (k,), nodes.
         values: (k, 12), their planes, as of `find_planes`.
         of_solids: how many of them, the first, are those of solids.
+        left: (k, 4), what they press and rub of a body that stays where it is, m.
     """
 
     def __init__(self, body: Any, rows: Ints = _NO_ROWS, values: Floats = _NO_PLANES) -> None:
         self.body, self.rows, self.values = body, rows, values
         self.of_solids = len(rows)
+        self.left: Floats | float = 0.0
 
     def __len__(self) -> int:
         """Return their number."""

@@ -205,13 +205,15 @@ class PositionSurface(CoupledBody):
         end = {name: np.array(part) for name, part in body.state.items()}
         self._return_to(self._start)
         body.positions[...] -= self.displaced
-        left = np.zeros_like(self.displaced)
+        left, part = np.zeros_like(self.displaced), 0.0
         planes.begin_at(self.displaced)
         if dt < usual:
             # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
-            left = (1.0 - (dt / usual) ** 2) * self._left(dt, planes)
+            part = 1.0 - (dt / usual) ** 2
+            left = part * self._left(dt, planes)
         body.velocities += pushed
         self._step(dt, planes)
+        planes.values[:, 8:] -= part * planes.left
         free = body.nodes[:, 3] > 0
         positions, velocities = body.positions - left, body.velocities - left / dt
         self._return_to(end)
@@ -235,6 +237,7 @@ class PositionSurface(CoupledBody):
             held.project(backward=True)
             body.project(dt, method=plan.method, rounds=plan.iterations)
             held.project()
+        planes.left = held.values[:, 8:]
         moved: Floats = body.positions - body._previous
         body.positions[...] = body._previous
         return moved
