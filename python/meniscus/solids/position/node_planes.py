@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 # Columns of planes: normal, offset, way, friction, pressed, rubbed.
+# Arguments of `NodePlanes.add`.
+Besides = tuple[Ints, Floats, Floats, Floats, float]
 _NO_ROWS, _NO_PLANES = np.zeros(0, np.int32), np.zeros((0, 12))
 
 
@@ -75,10 +77,10 @@ class NodePlanes:
         self.values[:, 3] -= np.einsum("kd,kd->k", self.values[:, :3], displaced[self.rows])
         self.values[:, 8:] = 0.0
 
-    def add(self, rows: Ints, normals: Floats, least: Floats) -> None:
-        """Add planes without friction that no solid has: nodes (k,), normals (k, 3) and the least n . x (k,), m."""
+    def add(self, rows: Ints, normals: Floats, least: Floats, ways: Floats, friction: float) -> None:
+        """Add planes that no solid has: nodes (k,), normals (k, 3), the least n . x (k,), m, ways in the substep (k, 3), m, and friction."""
         values = np.zeros((len(rows), self.values.shape[1]))
-        values[:, :3], values[:, 3] = normals, least
+        values[:, :3], values[:, 3], values[:, 4:7], values[:, 7] = normals, least, ways, friction
         self.rows, self.values = np.concatenate([self.rows, rows]), np.concatenate([self.values, values])
 
     def impulse(self, dt: float) -> Floats:
@@ -92,7 +94,7 @@ class NodePlanes:
         """Return what the planes that no solid has have added to velocities (n, 3) in a substep of dt seconds, m/s."""
         rest = slice(self.of_solids, None)
         result = np.zeros((len(self.body), 3))
-        np.add.at(result, self.rows[rest], self.values[rest, 8:9] * self.values[rest, :3] / dt)
+        np.add.at(result, self.rows[rest], (self.values[rest, 8:9] * self.values[rest, :3] + self.values[rest, 9:]) / dt)
         return result
 
     def contacts(self, dt: float) -> SolidContacts:
@@ -123,12 +125,10 @@ class SolidPlanes:
         self.solids: Sequence[SolidObstacle] = ()
         self.planes = NodePlanes(body)
         self._finds = True
-        self._besides: tuple[Ints, Floats, Floats] | None = None
+        self._besides: Besides | None = None
         self._start = np.zeros((len(body), 3))
 
-    def begin(
-        self, solids: Sequence[SolidObstacle], given: NodePlanes | None = None, besides: tuple[Ints, Floats, Floats] | None = None
-    ) -> None:
+    def begin(self, solids: Sequence[SolidObstacle], given: NodePlanes | None = None, besides: Besides | None = None) -> None:
         """Begin a step among solids, with planes that are given or else found, and those `besides` (see `NodePlanes.add`)."""
         self.solids, self._finds, self._besides = solids, given is None, besides
         self.planes = NodePlanes(self.body) if given is None else given

@@ -12,7 +12,7 @@ from meniscus.solids.contact.body_surface import BodySurface, surface_of_nodes
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody, margins
 from meniscus.solids.contact.self_stepping import Floats, Ints
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
-from meniscus.solids.position.node_planes import NodePlanes, SolidPlanes
+from meniscus.solids.position.node_planes import Besides, NodePlanes, SolidPlanes
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_step import StepPlan, step_bodies
 
@@ -118,17 +118,19 @@ class PositionSurface(CoupledBody):
             pushed = pushed.copy()
             self._planes.planes.contacts(dt).without_motion().apply(pushed)
         if not pushed.any():
-            self._split(dt, pushed)
+            self._split(dt)
             return
         x = self._start["nodes"][:, :3]
         means = (body.positions - x) / dt + pushed
         rows, sizes, normals = _directions(pushed)
-        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows])
+        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows]), dt * means[rows], self.surface.friction
         self._return_to(self._start)
         body.velocities += pushed
         self._step(dt, besides=besides)
-        self._split(dt, pushed)
-        self._given = pushed + self._planes.planes.added(dt)
+        apart = self._split(dt)
+        self._given = self._planes.planes.added(dt)
+        if not apart:
+            self._given += pushed
         rows, sizes, normals = _directions(sprung)
         faster = np.einsum("kd,kd->k", normals, body.velocities[rows] - means[rows] + sprung[rows])
         taken = np.clip(faster, 0.0, sizes)[:, None] * normals
@@ -175,7 +177,7 @@ class PositionSurface(CoupledBody):
             body.velocities[...] = v_free + part * (body.velocities - v_free)
         body.positions[...] = ends
 
-    def _step(self, dt: float, given: NodePlanes | None = None, besides: tuple[Ints, Floats, Floats] | None = None) -> None:
+    def _step(self, dt: float, given: NodePlanes | None = None, besides: Besides | None = None) -> None:
         """Take a step with contacts with solids, those given or those found, and planes besides."""
         self._planes.begin(self.solids, given, besides)
         touches = self.solids or given is not None or besides is not None
@@ -189,18 +191,19 @@ class PositionSurface(CoupledBody):
             else:
                 setattr(self.body, name, float(part))
 
-    def _split(self, dt: float, pushed: Floats) -> None:
-        """Give the body, which has taken the step, the velocities of the one that contact has not displaced."""
+    def _split(self, dt: float) -> bool:
+        """Give the body, which has taken the step, the velocities of the one that contact has not displaced; return whether it differs."""
         body, planes = self.body, self._planes.planes
         self.usual_step = usual = max(dt, _REMEMBERS * self.usual_step)
-        displaced = bool(self.displaced.any())
-        if (displaced or dt < usual) and not body.asleep:
-            self._step_apart(dt, pushed, usual)
-            planes = self._planes.planes
+        apart = (bool(self.displaced.any()) or dt < usual) and not body.asleep
+        if apart:
+            self._step_apart(dt, usual)
         self._pressed = planes.impulse(dt)
         self._contacts = planes.contacts(dt)
+        return apart
 
-    def _step_apart(self, dt: float, pushed: Floats, usual: float) -> None:
+    def _step_apart(self, dt: float, usual: float) -> None:
+        """Take the step of the body without displacements. Of pushes, which are against ways with them, it has the planes alone."""
         body, planes = self.body, self._planes.planes
         end = {name: np.array(part) for name, part in body.state.items()}
         self._return_to(self._start)
@@ -211,7 +214,6 @@ class PositionSurface(CoupledBody):
             # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
             part = 1.0 - (dt / usual) ** 2
             left = part * self._left(dt, planes)
-        body.velocities += pushed
         self._step(dt, planes)
         planes.values[:, 8:] -= part * planes.left
         free = body.nodes[:, 3] > 0
