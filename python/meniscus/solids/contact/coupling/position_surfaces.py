@@ -125,12 +125,9 @@ class PositionSurface(CoupledBody):
         rows, sizes, normals = _directions(pushed)
         besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows]), dt * means[rows], self.surface.friction
         self._return_to(self._start)
-        body.velocities += pushed
         self._step(dt, besides=besides)
-        apart = self._split(dt)
+        self._split(dt)
         self._given = self._planes.planes.added(dt)
-        if not apart:
-            self._given += pushed
         rows, sizes, normals = _directions(sprung)
         faster = np.einsum("kd,kd->k", normals, body.velocities[rows] - means[rows] + sprung[rows])
         taken = np.clip(faster, 0.0, sizes)[:, None] * normals
