@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int32]
 
 # Columns of planes: normal, offset, way, friction, pressed, rubbed.
 # Arguments of `NodePlanes.add`.
-Besides = tuple[Ints, Floats, Floats, Floats, float]
+Besides = tuple[Ints, Floats, Floats]
 _NO_ROWS, _NO_PLANES = np.zeros(0, np.int32), np.zeros((0, 12))
 
 
@@ -77,10 +77,10 @@ class NodePlanes:
         self.values[:, 3] -= np.einsum("kd,kd->k", self.values[:, :3], displaced[self.rows])
         self.values[:, 8:] = 0.0
 
-    def add(self, rows: Ints, normals: Floats, least: Floats, ways: Floats, friction: float) -> None:
-        """Add planes that no solid has: nodes (k,), normals (k, 3), the least n . x (k,), m, ways in the substep (k, 3), m, and friction."""
+    def add(self, rows: Ints, normals: Floats, least: Floats) -> None:
+        """Add planes without friction that no solid has: nodes (k,), normals (k, 3) and the least n . x (k,), m."""
         values = np.zeros((len(rows), self.values.shape[1]))
-        values[:, :3], values[:, 3], values[:, 4:7], values[:, 7] = normals, least, ways, friction
+        values[:, :3], values[:, 3] = normals, least
         self.rows, self.values = np.concatenate([self.rows, rows]), np.concatenate([self.values, values])
 
     def impulse(self, dt: float) -> Floats:
@@ -94,7 +94,7 @@ class NodePlanes:
         """Return what the planes that no solid has have added to velocities (n, 3) in a substep of dt seconds, m/s."""
         rest = slice(self.of_solids, None)
         result = np.zeros((len(self.body), 3))
-        np.add.at(result, self.rows[rest], (self.values[rest, 8:9] * self.values[rest, :3] + self.values[rest, 9:]) / dt)
+        np.add.at(result, self.rows[rest], self.values[rest, 8:9] * self.values[rest, :3] / dt)
         return result
 
     def contacts(self, dt: float) -> SolidContacts:

@@ -32,10 +32,10 @@ class PositionSurface(CoupledBody):
     Contact is part of the projections, so that velocities are ways over time:
 
     - Nodes stay above planes of solids, with friction, as in `PositionContacts`.
-    - Surfaces push mean velocities of a predicted step. The step is taken again with that in the velocities at its start, and in its
-      projections nodes that were pushed go at least so far along the push.
-    - What the step has taken of momentum, pushes and what held nodes there, is no impulse that others have got: it is taken back, and
-      contact at the end of the step gives what stops the nodes without it. That is about the same; the rest all these nodes get together.
+    - Surfaces push mean velocities of a predicted step. The step is taken again, and in its projections nodes that were pushed go at
+      least so far along the push.
+    - What this has given of momentum is no impulse that others have got: it is taken back, and contact at the end of the step gives what
+      stops the nodes without it. That is about the same; the rest all these nodes get together.
     - What elastic repulsion has pushed apart faster than that is no speed.
 
     Ends of loops displace nodes, over a whole loop. That would come back as velocity where constraints move the nodes again, and once more
@@ -106,7 +106,7 @@ class PositionSurface(CoupledBody):
         out /= dt
 
     def advance(self, dt: float, pushed: Floats, sprung: Floats) -> None:
-        """Take the step again where the surface was pushed, with that (n, 3), m/s, in the velocities at its start; `sprung` is no speed.
+        """Take the step again where the surface was pushed (n, 3), m/s: nodes go at least so far along that; `sprung` is no speed.
 
         What contact adds to the momentum is that of the way alone: velocities get what it gives at the end of the step, and lack it until
         then (`take`).
@@ -123,7 +123,7 @@ class PositionSurface(CoupledBody):
         x = self._start["nodes"][:, :3]
         means = (body.positions - x) / dt + pushed
         rows, sizes, normals = _directions(pushed)
-        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows]), dt * means[rows], self.surface.friction
+        besides = rows, normals, np.einsum("kd,kd->k", normals, x[rows] + dt * means[rows])
         self._return_to(self._start)
         self._step(dt, besides=besides)
         self._split(dt)
@@ -200,7 +200,7 @@ class PositionSurface(CoupledBody):
         return apart
 
     def _step_apart(self, dt: float, usual: float) -> None:
-        """Take the step of the body without displacements. Of pushes, which are against ways with them, it has the planes alone."""
+        """Take the step of the body without displacements, and give the body its velocities."""
         body, planes = self.body, self._planes.planes
         end = {name: np.array(part) for name, part in body.state.items()}
         self._return_to(self._start)
