@@ -164,10 +164,10 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
   middle_.resize(n);
   parallel_for(0, static_cast<Index>(n), node_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
-      // What has no thickness of its own counts as at rest where the rest falls on it, and of bodies may be thrown at what has.
-      const bool of_body = !surface_.body.empty() && surface_.body[v] >= 0, bare = surface_.thickness[v] == 0 && !of_body;
-      mesh::Point u = bare ? mesh::Point(-mean) : mesh::Point(motion[v] - mean);
-      const double h = of_body || bare ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
+      mesh::Point u = motion[v] - mean;
+      // What has no thickness of its own may be thrown at what has.
+      const bool bare = options_.bare_motion || (!surface_.body.empty() && surface_.body[v] >= 0);
+      const double h = bare ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
       const double most = options_.most_motion * h, length = u.norm();
       if (length > most) u *= most / length;
       motion_[v] = u;
