@@ -102,9 +102,7 @@ def energy(world: World) -> float:
 
 
 FALLING = {**{name: KINDS[name] for name in ("cloth", "soft cloth", "strands", "reduced")}, "position jelly": position_jelly}
-DROPS = [
-    pair if pair == ("reduced", "box") else slow(*pair) for pair in product(FALLING, ("floor", "box", "reduced"))
-]
+DROPS = [pair if pair == ("reduced", "box") else slow(*pair) for pair in product(FALLING, ("floor", "box", "reduced"))]
 
 
 @pytest.mark.parametrize(("kind", "under"), DROPS)
