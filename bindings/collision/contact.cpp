@@ -148,7 +148,8 @@ void bind_contact(py::module_& m) {
       .def_readwrite("flip", &collision::RepulsionOptions::flip)
       .def_readwrite("reach", &collision::RepulsionOptions::reach)
       .def_readwrite("clamp", &collision::RepulsionOptions::clamp)
-      .def_readwrite("most_motion", &collision::RepulsionOptions::most_motion);
+      .def_readwrite("most_motion", &collision::RepulsionOptions::most_motion)
+      .def_readwrite("bare_motion", &collision::RepulsionOptions::bare_motion);
   py::class_<Repulsion>(m, "Repulsion")
       .def(py::init([](const collision::CollisionMesh& mesh, const py::array& rest, const py::array& thickness,
                        const py::array& friction, const collision::RepulsionOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "meniscus/solids/contact/resting_rows.hpp"
 #include "meniscus/solids/contact/row_solves.hpp"
+#include "meniscus/solids/position/node_planes.hpp"
 
 #include <optional>
 
@@ -152,6 +153,23 @@ void bind_finding(py::module_& m) {
         return shared(interruptible([&] { return solids::meet_solids(obstacles, start, end, dt, movable, response); }));
       },
       py::arg("obstacles"), py::arg("start"), py::arg("end"), py::arg("dt"), py::arg("nodes"), py::arg("response"));
+  m.def(
+      "find_planes",
+      [](const Obstacles& given, const py::array& x0, const py::array& x1, const py::array& points, double dt, double slack,
+         double recovery) {
+        const auto obstacles = obstacles_of(given);
+        const auto start = positions_of(x0, "start"), end = positions_of(x1, "end");
+        const auto movable = indices_of(points, "points");
+        const auto found = interruptible([&] {
+          return solids::find_planes(obstacles, start, end, movable, {.dt = dt, .slack = slack, .recovery = recovery});
+        });
+        constexpr auto columns = static_cast<py::ssize_t>(sizeof(solids::NodePlane) / sizeof(double));
+        const auto n = static_cast<py::ssize_t>(found.nodes.size());
+        return py::make_tuple(py::array_t<std::int32_t>(n, found.nodes.data()),
+                              py::array_t<double>({n, columns}, reinterpret_cast<const double*>(found.planes.data())));
+      },
+      py::arg("obstacles"), py::arg("start"), py::arg("end"), py::arg("points"), py::arg("dt"), py::arg("slack"),
+      py::arg("recovery"));
   m.def(
       "pressed_into",
       [](const Obstacles& given, const py::array& here, const py::array& ends, const py::array& nodes) {

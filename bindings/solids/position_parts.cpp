@@ -86,12 +86,12 @@ void bind_node_constraints(py::module_& m) {
       py::arg("dt"), py::arg("part"));
   m.def(
       "project_planes",
-      [](const py::array_t<T>& nodes, const py::array& previous, const py::array& rows, const py::array& planes) {
+      [](const py::array_t<T>& nodes, const py::array& previous, const py::array& rows, const py::array& planes, bool backward) {
         solids::project_planes<T>(structures_in<PositionNode<T>, T>(nodes, "nodes"),
                                   structures_in<Vec<T, 3>, T>(previous, "previous"), flat<std::int32_t>(rows, "rows"),
-                                  structures_in<NodePlane, double>(planes, "planes"));
+                                  structures_in<NodePlane, double>(planes, "planes"), backward);
       },
-      py::arg("nodes").noconvert(), py::arg("previous"), py::arg("rows"), py::arg("planes"));
+      py::arg("nodes").noconvert(), py::arg("previous"), py::arg("rows"), py::arg("planes"), py::arg("backward") = false);
   m.def(
       "rebound_from_planes",
       [](const py::array_t<T>& nodes, const py::array& before, const py::array& velocities, const py::array& rows,

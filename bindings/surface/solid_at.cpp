@@ -31,7 +31,9 @@ class CalledSolidAt final : public surface::SolidAt {
       const auto n = static_cast<py::ssize_t>(points.size());
       const py::array_t<double> x({n, py::ssize_t{3}}, points[0].data());
       const auto call = [&](const py::object& function, const char* name, double* out, Index size) {
-        const py::array result = py::cast<py::array>(function(x));
+        // Columns of points, such as heights, are not contiguous.
+        const py::array result = py::array::ensure(function(x), py::array::c_style);
+        if (!result) throw py::type_error(std::string(name) + " must be an array");
         std::copy_n(data_of<double>(result, name, size), size, out);
       };
       if (!answers.distances.empty()) call(distance_, "signed_distance of a solid", answers.distances.data(), n);

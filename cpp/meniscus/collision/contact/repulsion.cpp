@@ -94,6 +94,7 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
     if (thickness[v] > most) ++clamped_;
     surface_.thickness[v] = std::min(thickness[v], most);
   }
+  thickest_ = surface_.thickness.empty() ? 0.0 : std::ranges::max(surface_.thickness);
 }
 
 void Repulsion::set_bodies(const CollisionMesh& mesh, std::span<const std::int32_t> body_of_vertex,
@@ -114,7 +115,6 @@ void Repulsion::set_bodies(const CollisionMesh& mesh, std::span<const std::int32
   greatest_ = count.empty() ? -1 : static_cast<std::int32_t>(std::ranges::max_element(count) - count.begin());
   const Index soft = std::ranges::count_if(body_of_vertex, [](std::int32_t b) { return b < 0; });
   mostly_bodies_ = greatest_ >= 0 && count[greatest_] > soft;
-  thickest_ = surface_.thickness.empty() ? 0.0 : std::ranges::max(surface_.thickness);
   grid_.set_up(mesh, surface_);
 }
 
@@ -166,8 +166,8 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
     for (Index v = b; v < e; ++v) {
       mesh::Point u = motion[v] - mean;
       // What has no thickness of its own may be thrown at what has.
-      const bool of_body = !surface_.body.empty() && surface_.body[v] >= 0;
-      const double h = of_body ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
+      const bool bare = options_.bare_motion || (!surface_.body.empty() && surface_.body[v] >= 0);
+      const double h = bare ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
       const double most = options_.most_motion * h, length = u.norm();
       if (length > most) u *= most / length;
       motion_[v] = u;

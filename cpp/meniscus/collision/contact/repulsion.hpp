@@ -85,6 +85,8 @@ struct RepulsionOptions {
   double clamp = 0.9;
   /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
   double most_motion = 8;
+  /// Whether that is the greatest thickness: else vertices without thickness count as moving with the mean of all others.
+  bool bare_motion = false;
   /// With bodies: whether edges of soft surfaces are paired with other edges; vertices and faces always are.
   bool soft_edges = true;
 };

@@ -46,10 +46,11 @@ void project_targets(std::span<PositionNode<T>> nodes, const NodeTargets& given,
 
 template <class T>
 void project_planes(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> previous, std::span<const std::int32_t> rows,
-                    std::span<NodePlane> planes) {
+                    std::span<NodePlane> planes, bool backward) {
   require(rows.size() == planes.size() && previous.size() == nodes.size(), "there must be a node for each plane");
   require_rows(rows, nodes.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t turn = 0; turn < rows.size(); ++turn) {
+    const std::size_t i = backward ? rows.size() - 1 - turn : turn;
     const Index n = rows[i];
     NodePlane& plane = planes[i];
     if (nodes[n].w == 0) continue;
@@ -91,7 +92,7 @@ void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const
 #define MENISCUS_INSTANTIATE(T)                                                                                            \
   template void project_targets<T>(std::span<PositionNode<T>>, const NodeTargets&, const ProjectionRules&);                \
   template void project_planes<T>(std::span<PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<const std::int32_t>,   \
-                                  std::span<NodePlane>);                                                                   \
+                                  std::span<NodePlane>, bool);                                                              \
   template void rebound_from_planes<T>(std::span<const PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<Vec<T, 3>>, \
                                        std::span<const std::int32_t>, std::span<const NodePlane>, double, double, double);
 MENISCUS_INSTANTIATE(float)

@@ -33,10 +33,10 @@ struct NodePlane {
   Vec<double, 3> rubbed;
 };
 
-/// Projects nodes above planes in their order, with Coulomb friction against the way from `previous`.
+/// Projects nodes above planes in their order or backward, with Coulomb friction against the way from `previous`.
 template <class T>
 void project_planes(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> previous, std::span<const std::int32_t> rows,
-                    std::span<NodePlane> planes);
+                    std::span<NodePlane> planes, bool backward = false);
 
 /// Reflects velocities of nodes that were pressed: the normal velocity against the solid becomes at least -restitution times that
 /// of `before` where that was faster than `threshold` (m/s).

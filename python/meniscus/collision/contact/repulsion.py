@@ -93,11 +93,14 @@ class PairSearch:
         margin: m.
         most_motion: `Repulsion.find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of
             pairs.
+        bare_motion: whether that is the greatest thickness of all: else vertices without thickness count as moving with the mean of the
+            others, and what falls on them is not found ahead.
     """
 
     generous: float = 1.1
     margin: float = 0.0
     most_motion: float = 8.0
+    bare_motion: bool = False
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
@@ -205,6 +208,7 @@ class Repulsion:
         options.generous = search.generous
         options.margin = search.margin
         options.most_motion = search.most_motion
+        options.bare_motion = search.bare_motion
         options.history = sides.history
         options.edge_history = EDGE_HISTORY("edge_history", sides.edge_history)
         options.flip = sides.flip

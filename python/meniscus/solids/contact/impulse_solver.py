@@ -159,10 +159,15 @@ class ImpulseSolver(RestingContacts):
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._in_step(dt)
         info, own = self.running_report.contact, a.own(a.v)
+        a.sprung[...] = 0.0
         for sweep in range(self.options.sweeps):
             rubbed = self.options.rest == "held" and self.loop.rub(a.x0, a.v, info)
             # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
-            pushed = (sweep == 0 or self.options.rest == "literal") and self.loop.push(a.x0, a.v, dt, info)
+            pushed = False
+            if sweep == 0 or self.options.rest == "literal":
+                a.sprung -= a.v
+                pushed = self.loop.push(a.x0, a.v, dt, info)
+                a.sprung += a.v
             if not (pushed or rubbed):
                 break
             # What is pressed onto nodes that rest on solids goes into these.
@@ -176,7 +181,7 @@ class ImpulseSolver(RestingContacts):
         core, a = self._in_step(dt)
         core.advance_positions(a.own(a.v), a.own(a.x1))
         for other, rows in self.surface.others:
-            other.advance(dt, a.v[rows] - a.alone[rows])
+            other.advance(dt, a.v[rows] - a.alone[rows], a.sprung[rows])
         self.surface.moved_others(a.x1, dt)
         self.surface.move_obstacles(a.x1, self.time + dt)
 

@@ -115,7 +115,7 @@ class RigidSurfaces(SelfStepping):
                 ahead.step(dt)
                 out[rows] = (self._corners[i] @ ahead.rotation.T + ahead.state_row[:3] - now[i]) / dt
 
-    def advance(self, dt: float, pushed: Floats) -> None:
+    def advance(self, dt: float, pushed: Floats, sprung: Floats) -> None:
         """Take a step of the system; positions go by `pushed` (n, 3), m/s, more than that."""
         linear, angular = self._twists(pushed)
         self.system.step(dt)

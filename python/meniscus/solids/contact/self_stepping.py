@@ -95,8 +95,11 @@ class SelfStepping(ABC):
         """Write the velocities (n, 3) that positions go with in a step of dt seconds, if nothing touches, m/s."""
 
     @abstractmethod
-    def advance(self, dt: float, pushed: Floats) -> None:
-        """Take a step of dt seconds; positions, not velocities, go by `pushed` (n, 3), m/s, more than they would."""
+    def advance(self, dt: float, pushed: Floats, sprung: Floats) -> None:
+        """Take a step of dt seconds; positions, not velocities, go by `pushed` (n, 3), m/s, more than they would.
+
+        Of that, elastic repulsion has given `sprung` (n, 3), m/s, which is no speed.
+        """
 
     @abstractmethod
     def hold(self, velocities: Floats) -> None:

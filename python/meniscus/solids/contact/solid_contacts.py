@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -49,6 +49,10 @@ class SolidContacts:
         """Change velocities of nodes (n, 3), m/s, in place to those after contact (function Gamma of the source)."""
         if len(self):
             _solids.apply_contacts(self.nodes, self.normals, self.velocities, self.friction, velocities)
+
+    def without_motion(self) -> SolidContacts:
+        """Return the contacts with solids at rest, which change changes of velocities."""
+        return replace(self, velocities=np.zeros_like(self.velocities))
 
 
 NO_CONTACTS = SolidContacts(

@@ -10,7 +10,7 @@ from meniscus.solids.contact.contact_surface import ContactSurface
 
 Floats = npt.NDArray[np.float64]
 
-_NAMES = ("x0", "x1", "v0", "v", "predicted", "v1", "v_star", "middle", "loose", "alone")
+_NAMES = ("x0", "x1", "v0", "v", "predicted", "v1", "v_star", "middle", "loose", "alone", "sprung")
 
 
 class StageArrays(MemoryOwner):
@@ -26,6 +26,7 @@ class StageArrays(MemoryOwner):
         loose: velocities in the middle without the forces of contact.
         v1: velocities at the end.
         alone: velocities of bodies with steps of their own before contact with surfaces.
+        sprung: what elastic repulsion has changed in `v`.
     """
 
     x0: Floats
@@ -38,6 +39,7 @@ class StageArrays(MemoryOwner):
     middle: Floats
     loose: Floats
     alone: Floats
+    sprung: Floats
 
     def __init__(self) -> None:
         self._size = self._body_nodes = 0

@@ -13,6 +13,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import Stateful
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.contact.obstacles import SolidObstacle, obstacle_of
+from meniscus.solids.position.node_planes import NodePlanes, find_planes
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_step import PositionMethod, StepPlan, step_bodies
 
@@ -27,8 +28,6 @@ _MOST_AHEAD = 64
 # Turns of collisions and constraints, and the part of the first change of velocities below which they end.
 _REBOUNDS = 100
 _REBOUND_TOLERANCE = 1e-3
-# Columns of planes: normal, offset, way, friction, pressed, rubbed.
-_PLANE = 12
 
 
 class PositionContactReport(NamedTuple):
@@ -53,12 +52,6 @@ class _Surface(NamedTuple):
     nodes: Ints
     edges: Ints
     triangles: Ints
-
-
-class _Planes(NamedTuple):
-    body: PositionBody
-    rows: Ints
-    values: Floats
 
 
 class PositionContacts(Stateful):
@@ -142,7 +135,7 @@ class PositionContacts(Stateful):
         self._stale = False
         self._x, self._start = np.zeros((n, 4)), np.zeros((n, 4))
         self._v, self._before = np.zeros((n, 3)), np.zeros((n, 3))
-        self._planes: list[_Planes] = []
+        self._planes: list[NodePlanes] = []
         self._came_with = 0.0
 
     def add_obstacle(self, solid: Any, *, thickness: float = 0.0, friction: float = 0.4) -> None:
@@ -225,8 +218,8 @@ class PositionContacts(Stateful):
             self._core.project(self._x, backward)
             for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
                 body.nodes[surface.nodes, :3] = self._x[own, :3]
-        for p in reversed(self._planes) if backward else self._planes:
-            _solids.project_planes(p.body.nodes, p.body._previous, p.rows, p.values)
+        for p in self._planes:
+            p.project(backward=backward)
 
     def rebound(self, dt: float, method: PositionMethod = "compliant") -> None:
         """Reflect velocities of what has collided.
@@ -338,53 +331,16 @@ class PositionContacts(Stateful):
         for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
             to[own] = body.velocities[surface.nodes]
 
-    def _meet_solids(self, dt: float, time: float) -> list[_Planes]:
-        planes: list[_Planes] = []
-        for obstacle in self.obstacles:
-            low, high = obstacle.box(time)
-            for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
-                x0, x1 = self._start[own, :3], self._x[own, :3]
-                # As far as projections may move nodes towards the solid in the substep.
-                slack = self._reach + float(np.abs(x1 - x0).max(initial=0.0))
-                near = (self._x[own, 3] > 0) & (x1 >= low - slack).all(axis=1) & (x1 <= high + slack).all(axis=1)
-                rows = np.flatnonzero(near).astype(np.int32)
-                if not len(rows):
-                    continue
-                phi = obstacle.distance(np.ascontiguousarray(x1[rows]), time)
-                close = phi < slack
-                rows = rows[close]
-                if len(rows):
-                    planes.append(self._planes_of(obstacle, body, surface.nodes, x0, x1, rows, phi[close], dt, time))
+    def _meet_solids(self, dt: float, time: float) -> list[NodePlanes]:
+        planes: list[NodePlanes] = []
+        for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+            x0, x1 = (np.ascontiguousarray(x[own, :3]) for x in (self._start, self._x))
+            # As far as projections may move nodes towards the solid in the substep.
+            slack = self._reach + float(np.abs(x1 - x0).max(initial=0.0))
+            movable = np.flatnonzero(self._x[own, 3] > 0).astype(np.int32)
+            rows, values = find_planes(self.obstacles, x0, x1, movable, time, dt, slack, self.recovery)
+            planes.append(NodePlanes(body, surface.nodes[rows], values))
         return planes
-
-    def _planes_of(
-        self,
-        obstacle: SolidObstacle,
-        body: PositionBody,
-        nodes: Ints,
-        x0: Floats,
-        x1: Floats,
-        rows: Ints,
-        phi: Floats,
-        dt: float,
-        time: float,
-    ) -> _Planes:
-        """Return planes at the solid where nodes enter it, or nearest to them."""
-        start, end = np.ascontiguousarray(x0[rows]), np.ascontiguousarray(x1[rows])
-        before = obstacle.distance(start, time)
-        part = np.where((phi < 0) & (before > 0), before / np.where(before > phi, before - phi, 1.0), 1.0)
-        at = start + part[:, None] * (end - start)
-        normals = obstacle.solid.normals(at, time)
-        values = np.zeros((len(rows), _PLANE))
-        values[:, :3] = normals
-        values[:, 3] = np.einsum("nd,nd->n", normals, at) - obstacle.distance(at, time)
-        if obstacle.solid.moves:
-            values[:, 4:7] = dt * obstacle.solid.velocity(at, time, -dt)
-        # Nodes that were inside already come out at a bounded speed.
-        depth = obstacle.distance(start, time - dt) if obstacle.solid.moves else before
-        values[:, 3] += np.minimum(0.0, depth + self.recovery * dt)
-        values[:, 7] = obstacle.friction
-        return _Planes(body, np.ascontiguousarray(nodes[rows]), values)
 
     def _thicknesses(self, thickness: Any, rest: Floats, edges: Ints) -> Floats:
         if thickness is not None:

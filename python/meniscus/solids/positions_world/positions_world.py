@@ -16,9 +16,9 @@ from meniscus.core.stateful import exclusively
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.solids.options import world_step
+from meniscus.solids.position.node_planes import frame_planes
 from meniscus.solids.position.position_constraints import AttachmentConstraints, ClosedVolumeConstraint, PositionConstraints
 from meniscus.solids.position.shape_matching import ShapeMatching
-from meniscus.solids.positions_world.frame_planes import frame_planes
 from meniscus.solids.positions_world.positions_setup import PositionsSetup
 from meniscus.solids.positions_world.surfaces import is_convex_form, joined
 from meniscus.solids.rigid.rigid_options import RigidInfo, RigidOptions

@@ -128,7 +128,7 @@ class ReducedSurface(CoupledBody):
         np.subtract(ends, body.positions[self.nodes], out=out)
         out /= dt
 
-    def advance(self, dt: float, pushed: Floats) -> None:
+    def advance(self, dt: float, pushed: Floats, sprung: Floats) -> None:
         """End the step; positions go by `pushed` (n, 3), m/s, more than that."""
         body = self.body
         body.finish()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.collision import NodeSupports, Repulsion, RepulsionReport, SideMemory
+from meniscus.collision import NodeSupports, PairSearch, Repulsion, RepulsionReport, SideMemory
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.energies import inelastic_times
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
@@ -39,7 +39,9 @@ class ContactLoop(LoopState):
         if self.repulsion is None:
             numbers: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
             sides = SideMemory(history=self.history)
-            self.repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **numbers, sides=sides)
+            # Bodies whose nodes can be anywhere are easily torn over what they fall through.
+            search = PairSearch(bare_motion=any(other.unrestricted for other, _ in surface.others))
+            self.repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **numbers, sides=sides, search=search)
         motion = surface.at_vertices(np.ascontiguousarray(self.planned_time * self.v_free))
         return self.repulsion.find(surface.at_vertices(self.x_free), motion)
 
