@@ -83,7 +83,7 @@ def test_what_cannot_be_run_is_said(tmp_path):
         "funnel, heap, jelly-in-tank, kdsm, leaves, live-playground, modes, panels, pile, playground, plume, pour, projections, pyramid, "
         "recovery, reduced-beam, reef-knot, "
         "river, roll, sheets, sinking, smoke-curtain, spinning-ball, stack, stream-on-curtain, swirl, tet-ball, tet-column, tray, "
-        "tumbling, twist, twisting, wake, wardrobe, water-bag, wave, zalesak"
+        "tumbling, twist, twisting, wake, wardrobe, water-bag, water-wheel, wave, zalesak"
     )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")
