@@ -3,7 +3,7 @@
 
 #include "any_field.hpp"
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -18,7 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "floating-crates": {"resolution": 12, "bodies": 3, "size": 0.3, "end": 0.1},
     "jelly-in-tank": {"resolution": 12, "bodies": 1, "elements": 2, "size": 0.4, "end": 0.1},
     "sinking": {"resolution": 16, "bodies": 2, "end": 0.15},
-    "water-wheel": {"resolution": 16, "thickness": 0.07, "end": 0.1},
+    "water-wheel": {"resolution": 16, "thickness": 0.055, "end": 0.1},
 }
 
 

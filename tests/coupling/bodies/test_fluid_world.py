@@ -11,7 +11,7 @@ from support.same_bits import everywhere
 
 import meniscus as ms
 from meniscus.coupling import FluidWorld
-from meniscus.fluids import LiquidOptions, LiquidSolver, ParticleLiquidSolver, SmokeOptions, SmokeSolver
+from meniscus.fluids import LiquidOptions, LiquidSolver, ParticleLiquidSolver, SmokeSolver
 from meniscus.mesh import icosphere
 from meniscus.solids import DeformableBody, RigidBody, World
 from meniscus.surface import Box, Pose

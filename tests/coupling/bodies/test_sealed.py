@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fluids.floating import G, WATER, beam, in_air, pool
+from support.fluids.floating import WATER, G, beam, in_air, pool
 
 import meniscus as ms
 from meniscus.coupling import FluidWorld

@@ -1,6 +1,6 @@
 // The pressure of a fluid and the velocities of bodies in it are one symmetric system, and impulses are the adjoint of volumes.
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/fluids/pressure/coupled_poisson.hpp"
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 #include "meniscus/numerics/system_probe.hpp"
 

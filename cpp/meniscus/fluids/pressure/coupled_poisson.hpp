@@ -2,8 +2,8 @@
 /// the rows of the solids, preconditioned by the fluid's multigrid cycle and the coarse spaces of bodies and of closed regions.
 #pragma once
 
-#include "meniscus/fluids/pressure/body_deflation.hpp"
-#include "meniscus/fluids/pressure/body_levels.hpp"
+#include "meniscus/fluids/pressure/bodies/body_deflation.hpp"
+#include "meniscus/fluids/pressure/bodies/body_levels.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 

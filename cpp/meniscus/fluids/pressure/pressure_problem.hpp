@@ -3,7 +3,7 @@
 /// Source: Selle 2008, sections 2.9, 3.2 and 4.4.2.
 #pragma once
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::fluids {

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/pressure/place_rows.hpp"
+#include "meniscus/fluids/pressure/bodies/place_rows.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"

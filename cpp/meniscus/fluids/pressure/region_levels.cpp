@@ -19,7 +19,7 @@ void RegionLevels::find(std::span<const RegionGram> grams, std::span<const Index
   coarse_.setZero(n, n);
   // In units in which a combination of levels has the norm of its values in all cells.
   Eigen::VectorXd weight(n);
-  for (Eigen::Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(cells[static_cast<std::size_t>(k)]));
+  for (Eigen::Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(cells[k]));
   Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n), among;
   for (const RegionGram& gram : grams) {
     if (left.cols() == 0) return;

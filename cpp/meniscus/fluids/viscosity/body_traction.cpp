@@ -13,17 +13,17 @@ void BodyTraction<D>::begin(MovingBodies& bodies, double kappa) {
   kappa_ = kappa;
   for (VolumeRows& rows : rows_) rows.clear();
   bodies.begin();
-  given_.assign(static_cast<std::size_t>(bodies.velocities()), 0.0);
+  given_.assign(bodies.velocities(), 0.0);
 }
 
 template <int D>
 void BodyTraction<D>::touch(int axis, Index index, std::int32_t body, const Vector6& row, double coefficient) {
-  VolumeRows& rows = rows_[static_cast<std::size_t>(axis)];
+  VolumeRows& rows = rows_[axis];
   rows.begin_row(index);
   for (int k = 0; k < 6; ++k) rows.add(6 * body + k, coefficient * row[k]);
   bodies_->attach(body, row, kappa_ * coefficient, 0.0);
   const double speed = row.dot(bodies_->body(body).velocity);
-  for (int k = 0; k < 6; ++k) given_[static_cast<std::size_t>(6 * body + k)] += kappa_ * coefficient * speed * row[k];
+  for (int k = 0; k < 6; ++k) given_[6 * body + k] += kappa_ * coefficient * speed * row[k];
 }
 
 template <int D>

@@ -9,7 +9,7 @@
 /// all components of u, A - kappa B S'^-1 B^T with the rows B = c J, definite for bodies of any weight.
 #pragma once
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 namespace meniscus::fluids {

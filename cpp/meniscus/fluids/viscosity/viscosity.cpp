@@ -2,8 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/bodies/place_rows.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
-#include "meniscus/fluids/pressure/place_rows.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
@@ -209,7 +209,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
       if (problem.pressure) {
         const bool ends = (c[a] == 0 && !grid_.shared(axis, 0)) || (c[a] == extents[a] - 1 && !grid_.shared(axis, 1));
-        const bool inner = own.fixed[first + k] == not_given && (!ends || layout.periodic[a]);
+        const bool inner = own.fixed[first + k] == not_given && !ends;
         const double* p = inner ? pressure.at(c) : nullptr;
         // Cells without fluid had none.
         const bool known = inner && p[0] != 0 && p[-pressure.strides[a]] != 0;

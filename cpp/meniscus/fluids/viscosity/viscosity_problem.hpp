@@ -3,7 +3,7 @@
 /// Sources: Mueller et al. 2008, section 10.1; Batty and Bridson 2008, sections 3 and 4.
 #pragma once
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::fluids {

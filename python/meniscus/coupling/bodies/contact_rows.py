@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.solids import World
+from meniscus.solids.rigid.joints import held_motions
 from meniscus.solids.rigid.rigid_options import RigidContacts
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
@@ -36,7 +37,9 @@ def holding_rows(rigid: RigidSystem, centers: Floats, motions: Floats, speed: fl
 
 def joint_rows(rigid: RigidSystem) -> tuple[Ints, Floats]:
     """Return pairs of bodies (k, 2), -1 for the world, and rows (k, 12) of the joints alone."""
-    parts, rows = rigid.held_motions()
+    if not rigid.joints:
+        return np.zeros((0, 2), np.int32), np.zeros((0, 12))
+    parts, rows = held_motions(rigid.joints, rigid._made_core(), rigid._states())
     return np.ascontiguousarray(_numbers_of_parts(rigid)[parts]), rows
 
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.solver import Solver, stage
-from meniscus.coupling.bodies.bodies_on_grid import BodySample
 from meniscus.coupling.bodies.bodies_solid import BodiesSolid
 from meniscus.coupling.bodies.body_forms import keep_in_plane
 from meniscus.coupling.bodies.contact_rows import holding_rows, joint_rows
@@ -159,7 +158,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         soft = SoftSteps(_soft(self._forms), dt)
         soft.accelerate()
         core = bodies_of_solve(fluid, self._forms, 1.0, rest, rest, joint_rows(self.world.rigid), soft)
-        with _handed_to(fluid.projection_stage, core, self._solid.before):
+        with _handed_to(fluid.projection_stage, PushedBodies(core, self._solid.before.owners, self._solid.before.films)):
             fluid.to_middle(dt)
         if fluid.gravity.any():
             self.loads[...], self.rates[...] = core.impulses, core.velocities
@@ -172,7 +171,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         """
         self._before = np.array([form.center for form in self._forms]).reshape(-1, 3)
         # The fluid at the surface of bodies has this velocity, whatever contact makes of theirs.
-        self._carried = self._motions()
+        self._carried = _motions(self._forms)
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
             for form, load, rate in zip(self._forms, self.loads, self.rates, strict=True):
@@ -230,15 +229,15 @@ class FluidWorld(Solver[FluidWorldReport]):
             return
         # The solve has gradients of single components for stresses. Their transposes add nothing in the fluid, and to what a rigid body
         # feels the torque -2 mu V w, whatever its form.
-        o, motions = self.fluid.options, self._motions()
+        o, motions = self.fluid.options, _motions(self._forms)
         drag = np.zeros((len(motions), 6))
         drag[:, 3:] = np.array([2 * o.viscosity * o.air_density * form.volume * dt for form in self._forms])[:, None]
         predicted = dt * self.rates
         added = self.attached + np.einsum("bi,ij->bij", drag, np.eye(6))
         given = -drag * (motions + predicted)
-        held, none = self._holding(motions, dt), SoftSteps([], dt)
+        held, none = _holding(self.world, self._forms, self._before, motions, dt), SoftSteps([], dt)
         core = bodies_of_solve(self.fluid, self._forms, 0.0, motions, motions, held, none, predicted, added, given)
-        with _handed_to(self.fluid.viscosity_stage, core, self._solid.now):
+        with _handed_to(self.fluid.viscosity_stage, PushedBodies(core, self._solid.now.owners, self._solid.now.films)):
             self.fluid.diffuse(dt)
         after = np.asarray(core.velocities)
         _move(self._forms, after - motions)
@@ -249,12 +248,12 @@ class FluidWorld(Solver[FluidWorldReport]):
     @stage()
     def project(self, dt: float) -> None:
         """Find the pressure, and the velocities of the bodies with it."""
-        motions = self._motions()
-        held = self._holding(motions, dt)
+        motions = _motions(self._forms)
+        held = _holding(self.world, self._forms, self._before, motions, dt)
         soft = SoftSteps(_soft(self._forms), dt)
         kept = soft.hold(self.world, self.loads[len(self.loads) - len(soft.forms) :])
         core = bodies_of_solve(self.fluid, self._forms, dt, motions, self._carried, held, soft)
-        with _handed_to(self.fluid.projection_stage, core, self._solid.now):
+        with _handed_to(self.fluid.projection_stage, PushedBodies(core, self._solid.now.owners, self._solid.now.films)):
             self.fluid.project(dt)
         self._warned = self._warned or _seals_fluid_off(self.fluid, dt)
         after, impulses = np.asarray(core.velocities), np.asarray(core.impulses)
@@ -287,15 +286,6 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     # --- parts -----------------------------------------------------------------------------------------------------------------------
 
-    def _motions(self) -> Floats:
-        """Return the velocities (n, 6) of the bodies."""
-        return np.array([form.motion for form in self._forms]).reshape(-1, 6)
-
-    def _holding(self, motions: Floats, dt: float) -> tuple[Ints, Floats]:
-        """Return what holds the rigid bodies in this step, see `holding_rows`."""
-        fastest = max((float(np.linalg.norm(form.gravity)) for form in self._forms), default=0.0)
-        return holding_rows(self.world.rigid, self._before, motions, fastest * dt)
-
     def _require_fitting(self) -> None:
         """Raise ValueError for what does not go together; see that all bodies have forms."""
         self._forms = fitting_forms(self.fluid, self.world, self._forms)
@@ -320,6 +310,17 @@ class FluidWorld(Solver[FluidWorldReport]):
 
     def _state_replaced(self) -> None:
         self._solid.forget()
+
+
+def _motions(forms: Sequence[PushedForm]) -> Floats:
+    """Return the velocities (n, 6) of bodies."""
+    return np.array([form.motion for form in forms]).reshape(-1, 6)
+
+
+def _holding(world: World, forms: Sequence[PushedForm], before: Floats, motions: Floats, dt: float) -> tuple[Ints, Floats]:
+    """Return what holds the rigid bodies in a step, see `holding_rows`."""
+    fastest = max((float(np.linalg.norm(form.gravity)) for form in forms), default=0.0)
+    return holding_rows(world.rigid, before, motions, fastest * dt)
 
 
 def _move(forms: Sequence[PushedForm], changes: Floats) -> None:
@@ -362,9 +363,9 @@ def _nothing_held(forms: Sequence[PushedForm], world: World, solid: BodiesSolid)
 
 
 @contextmanager
-def _handed_to(stage: ProjectionStage | ViscosityStage, core: Any, sample: BodySample) -> Iterator[None]:
+def _handed_to(stage: ProjectionStage | ViscosityStage, bodies: PushedBodies) -> Iterator[None]:
     """Let a stage of the fluid move the bodies."""
-    stage.bodies = PushedBodies(core, sample.owners, sample.films) if core.count else None
+    stage.bodies = bodies if bodies.core.count else None
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from meniscus._meniscus import solids as _solids
 from meniscus.solids.contact.obstacles import SolidObstacle
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
+
+if TYPE_CHECKING:
+    from meniscus.solids.position.position_body import PositionBody
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -58,7 +61,7 @@ class NodePlanes:
         left: (k, 4), what they press and rub of a body that stays where it is, m.
     """
 
-    def __init__(self, body: Any, rows: Ints = _NO_ROWS, values: Floats = _NO_PLANES) -> None:
+    def __init__(self, body: PositionBody, rows: Ints = _NO_ROWS, values: Floats = _NO_PLANES) -> None:
         self.body, self.rows, self.values = body, rows, values
         self.of_solids = len(rows)
         self.left: Floats | float = 0.0
@@ -70,7 +73,7 @@ class NodePlanes:
     def project(self, *, backward: bool = False) -> None:
         """Project the nodes above their planes once, in their order or backward, with Coulomb friction against the way of the substep."""
         if len(self):
-            _solids.project_planes(self.body.nodes, self.body._previous, self.rows, self.values, backward)
+            _solids.project_planes(self.body.nodes, self.body.previous, self.rows, self.values, backward)
 
     def begin_at(self, displaced: Floats) -> None:
         """Begin the substep anew, for nodes that start from where they are without a displacement (n, 3), m."""
@@ -120,7 +123,7 @@ class SolidPlanes:
         planes: of the last substep.
     """
 
-    def __init__(self, body: Any, reach: float) -> None:
+    def __init__(self, body: PositionBody, reach: float) -> None:
         self.body, self.reach = body, reach
         self.solids: Sequence[SolidObstacle] = ()
         self.planes = NodePlanes(body)

@@ -103,7 +103,7 @@ class PositionBody(Stateful):
         self.velocities = self.declare("velocities", np.zeros((len(x), 3), self.dtype))
         self.time = self.declare("time", 0.0)
         self.quiet = self.declare("quiet", 0.0)
-        self._previous, self._entered = np.empty_like(self.velocities), np.empty_like(self.velocities)
+        self.previous, self._entered = np.empty_like(self.velocities), np.empty_like(self.velocities)
         self._slept: list[npt.NDArray[Any]] | None = None
 
     def __len__(self) -> int:
@@ -257,7 +257,7 @@ class PositionBody(Stateful):
         """First stage of a substep: nodes move freely, and along their paths to where they are at `time` (s, default: dt from now)."""
         if rigid_damping:
             self._damp(rigid_damping)
-        self._core.predict_positions(self.nodes, self.velocities, self._previous, tuple(self._gravity.tolist()), dt, self.max_speed)
+        self._core.predict_positions(self.nodes, self.velocities, self.previous, tuple(self._gravity.tolist()), dt, self.max_speed)
         self._follow(self.time + dt if time is None else time, dt)
         for p in self._projectors:
             p.begin()
@@ -300,7 +300,7 @@ class PositionBody(Stateful):
 
     def finish(self, dt: float, *, damping: float = 0.0) -> None:
         """Last stage: velocities are the ways over the time, and decay at `damping` (1/s). The time is that of the caller."""
-        self._core.update_velocities(self.nodes, self._previous, self.velocities, dt, math.exp(-damping * dt))
+        self._core.update_velocities(self.nodes, self.previous, self.velocities, dt, math.exp(-damping * dt))
 
     def _velocity_response(self, dt: float, method: PositionMethod) -> Callable[[Floats], Floats]:
         """Return a function of velocities (n, 3), m/s, of which constraints leave what it returns, over the next dt seconds."""

@@ -15,6 +15,7 @@ from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import JOINT_KIND, JointKind
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 Vector = tuple[float, float, float]
 
 
@@ -45,6 +46,21 @@ class HasJoints(Protocol):
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a joint, by its number."""
+
+
+def held_motions(joints: Sequence[JointSetup], core: Any, states: Floats) -> tuple[Ints, Floats]:
+    """Return the relative motions that joints keep from changing: pairs (k, 2) of parts, and rows (k, 12).
+
+    A row times the linear and angular velocities (m/s, rad/s) of the first and of the second part is a relative speed: one for each
+    equation of a joint, and one where it pushed at a limit in the last step.
+
+    Args:
+        joints: of a system.
+        core: the system of the core.
+        states: (n, 13) of its parts.
+    """
+    numbers, rows = core.held_motions(states)
+    return np.array([joint.bodies for joint in joints], np.int32).reshape(-1, 2)[numbers], rows
 
 
 class RigidJoint:

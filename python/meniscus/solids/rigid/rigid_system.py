@@ -244,18 +244,6 @@ class RigidSystem(RigidSetup):
         self.last_gravity = self._gravity_now
         self._certified = after if report.certified else None
 
-    def held_motions(self) -> tuple[Ints, Floats]:
-        """Return the relative motions that joints keep from changing: pairs (k, 2) of parts, and rows (k, 12).
-
-        A row times the linear and angular velocities (m/s, rad/s) of the first and of the second part is a relative speed: one for each
-        equation of a joint, and one where it pushed at a limit in the last step.
-        """
-        if not self.joints:
-            return np.zeros((0, 2), np.int32), np.zeros((0, 12))
-        numbers, rows = self._made_core().held_motions(self._states())
-        pairs = np.array([joint.bodies for joint in self.joints], np.int32).reshape(-1, 2)
-        return pairs[numbers], rows
-
     def wake(self, body: RigidBody) -> None:
         """Let a body that may have been slow count as moved now."""
         for i, part in enumerate(self.parts):

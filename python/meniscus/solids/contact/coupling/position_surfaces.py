@@ -227,7 +227,7 @@ class PositionSurface(CoupledBody):
     def _left(self, dt: float, planes: NodePlanes) -> Floats:
         """Return what projections move (n, 3), m, of a body that stays where it is, and on its planes."""
         body, plan = self.body, self._plan
-        body._previous[...] = body.positions
+        body.previous[...] = body.positions
         held = NodePlanes(body, planes.rows, planes.values.copy())
         held.values[:, 3] = np.minimum(held.values[:, 3], np.einsum("kd,kd->k", held.values[:, :3], body.positions[held.rows]))
         for projector in body._projectors:

@@ -1,7 +1,7 @@
 /// Velocities of places of rigid bodies by those of the bodies, and walls that move with them.
 #pragma once
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/grid/particles/point_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
 #include "meniscus/grid/rows.hpp"

@@ -1,7 +1,7 @@
 /// Liquid in the halves of cells, outside of solids: by the level set of these, and exactly where a body with few faces is alone.
 #pragma once
 
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/point_images.hpp"

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/pressure/body_levels.hpp"
+#include "meniscus/fluids/pressure/bodies/body_levels.hpp"
 
 #include "meniscus/core/parallel.hpp"
 
@@ -25,8 +25,7 @@ void BodyLevels<D>::label(const grid::PoissonSolver<D>& poisson, Index least) {
   }
   if (labels_.size() != poisson.b.size()) labels_ = Block<std::int32_t>(poisson.b.size());
   parallel_for(0, labels_.size(), 1 << 16, [&](Index b, Index e) { std::fill(labels_.data() + b, labels_.data() + e, open); });
-  for (const auto& u : poisson.regions().intervals())
-    std::fill_n(labels_.data() + u.index, u.count, number[static_cast<std::size_t>(u.region)]);
+  for (const auto& u : poisson.regions().intervals()) std::fill_n(labels_.data() + u.index, u.count, number[u.region]);
 }
 
 template <int D>
@@ -46,7 +45,7 @@ void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t
   // The first velocities are the rigid motions of the bodies.
   constexpr Index motion = 6;
   for (Index body = 0; body < solids.count(); ++body) {
-    if (outlets[static_cast<std::size_t>(body)]) continue;
+    if (outlets[body]) continue;
     const Index first = motion * body;
     const Eigen::VectorXd parts = most.middleRows(first, motion).colwise().sum();
     if (!(parts.sum() > 0)) continue;
@@ -54,9 +53,9 @@ void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t
     whole.middleRows(first, motion) -= excess * parts.transpose() / parts.sum();
   }
   std::array<RegionGram, 2> grams;
-  std::vector<double> answer(static_cast<std::size_t>(velocities));
+  std::vector<double> answer(velocities);
   const Eigen::Map<const Eigen::VectorXd> moved(answer.data(), velocities);
-  const auto size = static_cast<std::size_t>(velocities);
+  const std::size_t size = push_.rows();
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
     const Eigen::MatrixXd& pushes = k == 0 ? whole : push_;
     grams[k].volumes.resize(n, n);
@@ -70,14 +69,14 @@ void BodyLevels<D>::prepare(const VolumeRows& rows, std::span<const std::uint8_t
     grams[k].volumes = (0.5 * (grams[k].volumes + grams[k].volumes.transpose())).eval();
   }
   std::vector<Index> cells;
-  for (const Index r : regions_) cells.push_back(poisson_->regions().regions()[static_cast<std::size_t>(r)].cells);
+  for (const Index r : regions_) cells.push_back(poisson_->regions().regions()[r].cells);
   levels_.find(grams, cells);
 }
 
 template <int D>
 const Eigen::VectorXd& BodyLevels<D>::counted() const {
   counted_.resize(count());
-  for (Index k = 0; k < count(); ++k) counted_[k] = sums_[static_cast<std::size_t>(regions_[static_cast<std::size_t>(k)])];
+  for (Index k = 0; k < count(); ++k) counted_[k] = sums_[regions_[k]];
   return counted_;
 }
 
@@ -87,7 +86,7 @@ void BodyLevels<D>::keep_free(std::vector<double>& sums) const {
   sums_ = sums;
   const Eigen::VectorXd free = levels_.free_part(counted());
   for (Index k = 0; k < count(); ++k) {
-    const auto r = static_cast<std::size_t>(regions_[static_cast<std::size_t>(k)]);
+    const Index r = regions_[k];
     sums[r] = free[k] * static_cast<double>(poisson_->regions().regions()[r].cells);
   }
 }
@@ -101,7 +100,7 @@ void BodyLevels<D>::project(Block<double>& v) const {
   const Eigen::VectorXd free = levels_.free_part(counted());
   for (std::size_t r = 0; r < regions.size(); ++r)
     sums_[r] = regions[r].closed ? -sums_[r] / static_cast<double>(regions[r].cells) : 0.0;
-  for (Index k = 0; k < count(); ++k) sums_[static_cast<std::size_t>(regions_[static_cast<std::size_t>(k)])] = -free[k];
+  for (Index k = 0; k < count(); ++k) sums_[regions_[k]] = -free[k];
   poisson_->regions().add(sums_, v.data());
 }
 
@@ -110,7 +109,7 @@ void BodyLevels<D>::correct(const Block<double>& r, Block<double>& z) const {
   poisson_->regions().sum(r.data(), sums_);
   const Eigen::VectorXd level = levels_.coarse() * counted();
   std::fill(sums_.begin(), sums_.end(), 0.0);
-  for (Index k = 0; k < count(); ++k) sums_[static_cast<std::size_t>(regions_[static_cast<std::size_t>(k)])] = level[k];
+  for (Index k = 0; k < count(); ++k) sums_[regions_[k]] = level[k];
   poisson_->regions().add(sums_, z.data());
 }
 

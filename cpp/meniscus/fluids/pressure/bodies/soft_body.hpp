@@ -7,7 +7,7 @@
 /// exceed what the nodes at the surface weigh.
 #pragma once
 
-#include "meniscus/fluids/pressure/node_places.hpp"
+#include "meniscus/fluids/pressure/bodies/node_places.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 
 #include <memory>

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/pressure/moving_bodies.hpp"
+#include "meniscus/fluids/pressure/bodies/moving_bodies.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/numerics/graph/disjoint_sets.hpp"

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/pressure/node_places.hpp"
+#include "meniscus/fluids/pressure/bodies/node_places.hpp"
 
 #include "meniscus/collision/proximity/closest_point.hpp"
 #include "meniscus/core/error.hpp"

@@ -9,7 +9,7 @@
 /// and multigrid methods", 2009 (A-DEF2).
 #pragma once
 
-#include "meniscus/fluids/pressure/body_levels.hpp"
+#include "meniscus/fluids/pressure/bodies/body_levels.hpp"
 #include "meniscus/fluids/pressure/solid_impulses.hpp"
 #include "meniscus/grid/blocks/image_window.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"

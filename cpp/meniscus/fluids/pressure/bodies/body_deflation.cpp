@@ -1,4 +1,4 @@
-#include "meniscus/fluids/pressure/body_deflation.hpp"
+#include "meniscus/fluids/pressure/bodies/body_deflation.hpp"
 
 #include "meniscus/core/parallel.hpp"
 

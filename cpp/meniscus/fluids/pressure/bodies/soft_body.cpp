@@ -1,4 +1,4 @@
-#include "meniscus/fluids/pressure/soft_body.hpp"
+#include "meniscus/fluids/pressure/bodies/soft_body.hpp"
 
 #include "meniscus/core/error.hpp"
 

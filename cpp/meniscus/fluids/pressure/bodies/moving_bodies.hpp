@@ -11,7 +11,7 @@
 /// Sources: Batty, Bertails and Bridson 2007, section 4, with the areas of cut cells; Guendelman et al. 2005, section 5.1.
 #pragma once
 
-#include "meniscus/fluids/pressure/soft_body.hpp"
+#include "meniscus/fluids/pressure/bodies/soft_body.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>

@@ -1,9 +1,9 @@
 // Rows of the bodies of a `PressureSolver`: volumes that they displace, and the fluid at their surface.
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/pressure/place_rows.hpp"
+#include "meniscus/fluids/pressure/bodies/place_rows.hpp"
+#include "meniscus/fluids/pressure/bodies/wet_halves.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
-#include "meniscus/fluids/pressure/wet_halves.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <atomic>
@@ -130,7 +130,7 @@ void PressureSolver<D>::set_volume_rows(const PressureProblem<T, D>& problem) {
     return row;
   };
   coupled_.label(poisson_, MovingBodies::least_region);
-  body_outlets_.assign(static_cast<std::size_t>(problem.bodies->count()), 0);
+  body_outlets_.assign(problem.bodies->count(), 0);
   std::vector<std::vector<CellEntry>> found(layout_.rows());
   std::vector<std::vector<NodeEntry>> soft(layout_.rows());
   std::vector<std::vector<GrowthEntry>> grown(layout_.rows());
