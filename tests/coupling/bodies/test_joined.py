@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support.fluids.floating import G, beam, in_air, pool
@@ -89,7 +91,7 @@ def test_same_bits_on_threads() -> None:
     def run() -> list[np.ndarray]:
         links = [beam((0.12, 0.06), 700.0 - 200 * k, (0.3 + 0.13 * k, 0.45)) for k in range(4)]
         both: FluidWorld = pool(links, (32, 32), H, 0.5)
-        for a, b in zip(links, links[1:], strict=False):
+        for a, b in pairwise(links):
             both.world.join(a, b, "hinge", point=(0.5 * (a.center[0] + b.center[0]), 0.45, 0.0), axis=(0.0, 0.0, 1.0))
         for _ in range(5):
             both.step(0.01)
