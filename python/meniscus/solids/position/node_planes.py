@@ -75,10 +75,16 @@ class NodePlanes:
         if len(self):
             _solids.project_planes(self.body.nodes, self.body.previous, self.rows, self.values, backward)
 
-    def begin_at(self, displaced: Floats) -> None:
-        """Begin the substep anew, for nodes that start from where they are without a displacement (n, 3), m."""
+    def begin_at(self, displaced: Floats, farthest: float) -> None:
+        """Begin the substep anew, for nodes that are now where they are without a displacement (n, 3), m.
+
+        Planes that no solid has push nodes by the `farthest` way (m) at most: what displaced nodes come back with is no speed.
+        """
         self.values[:, 3] -= np.einsum("kd,kd->k", self.values[:, :3], displaced[self.rows])
         self.values[:, 8:] = 0.0
+        rest = self.values[self.of_solids :]
+        here = np.einsum("kd,kd->k", rest[:, :3], self.body.positions[self.rows[self.of_solids :]])
+        rest[:, 3] = np.minimum(rest[:, 3], here + farthest)
 
     def add(self, rows: Ints, normals: Floats, least: Floats) -> None:
         """Add planes without friction that no solid has: nodes (k,), normals (k, 3) and the least n . x (k,), m."""

@@ -10,6 +10,7 @@ import numpy as np
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.contact.body_surface import BodySurface, surface_of_nodes
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody, margins
+from meniscus.solids.contact.energies import without_speed
 from meniscus.solids.contact.self_stepping import Floats, Ints
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
 from meniscus.solids.position.node_planes import Besides, NodePlanes, SolidPlanes
@@ -150,14 +151,21 @@ class PositionSurface(CoupledBody):
         """Change velocities by those of the nodes (n, 3), m/s.
 
         Of a step that was pushed, velocities are then its ways over time, and what contact gives more or less than the step has taken is
-        that of all nodes together that were pushed.
+        that of all nodes together that were pushed. It makes none faster than the fastest is; what then is missing, all nodes get.
         """
         velocities, given, self._given = self.body.velocities, self._given, None
-        velocities += change
-        rows = np.flatnonzero(given.any(axis=1)) if given is not None else ()
-        if given is not None and len(rows):
-            more, masses = change[rows] - given[rows], self.body.masses[rows]
-            velocities[rows] += masses @ more / masses.sum() - more
+        if given is None:
+            velocities += change
+            return
+        more, masses = change - given, np.where(np.isfinite(self.body.masses), self.body.masses, 0.0)
+        rows = np.flatnonzero(given.any(axis=1))
+        if len(rows):
+            more[rows] = masses[rows] @ more[rows] / masses[rows].sum()
+        velocities += given
+        moves = self.body.nodes[:, 3] > 0
+        one = np.zeros(len(more), np.int32)
+        parts, missing = without_speed(velocities, more, np.where(moves, masses, 0.0), one, moves, np.ones(len(more), np.bool_))
+        velocities += parts[:, None] * more + missing
 
     def closest(self, ends: Floats) -> Floats:
         """Return the same positions (n, 3), m: nodes may be anywhere."""
@@ -206,7 +214,8 @@ class PositionSurface(CoupledBody):
         self._return_to(self._start)
         body.positions[...] -= self.displaced
         left, part = np.zeros_like(self.displaced), 0.0
-        planes.begin_at(self.displaced)
+        fastest = body._fastest() + dt * float(np.linalg.norm(body.gravity))
+        planes.begin_at(self.displaced, dt * fastest)
         if dt < usual:
             # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
             part = 1.0 - (dt / usual) ** 2
