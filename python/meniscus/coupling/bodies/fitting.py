@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from meniscus.coupling.bodies.body_forms import BodyForm
 from meniscus.coupling.bodies.pushed_form import PushedForm
@@ -11,7 +12,7 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid.face_arrays import closing_axes
 from meniscus.grid.uniform import Grid
-from meniscus.solids import ReducedBody, RigidBody, World
+from meniscus.solids import DeformableBody, ReducedBody, RigidBody, World
 from meniscus.solids.contact.impulse_solver import ImpulseSolver
 
 _OFF_PLANE = 1e-6  # cells: bodies of a 2-D grid that are farther from its plane are not in it
@@ -44,7 +45,7 @@ def fitting_forms(fluid: SmokeSolver | LiquidSolver, world: World, known: Sequen
         if made is None and isinstance(body, RigidBody):
             made = BodyForm(body, fluid.grid.dimension, name)
         elif made is None:
-            made = ReducedForm(body, name) if isinstance(body, ReducedBody) else SoftForm(body, name)
+            made = ReducedForm(body, name) if isinstance(body, ReducedBody) else SoftForm(cast(DeformableBody, body), name)
         forms.append(made)
     for i, form in enumerate(forms):
         if fluid.grid.dimension == 2:

@@ -131,7 +131,7 @@ class NodeForm(PushedForm):
         """The inertia (3, 3) about the centre, kg m^2."""
         arms, m = self.body.positions - self.center, self.weights
         spread = np.einsum("n,ni,nj->ij", m, arms, arms)
-        return np.trace(spread) * np.eye(3) - spread
+        return np.asarray(np.trace(spread) * np.eye(3) - spread, np.float64)
 
     @property
     def motion(self) -> Floats:

@@ -152,7 +152,7 @@ class SolidPlanes:
             return
         body = self.body
         if self.solids:
-            end = np.array(body.positions)
+            end = np.array(body.positions, np.float64)
             free = np.flatnonzero(body.nodes[:, 3] > 0).astype(np.int32)
             slack = self.reach + float(np.abs(end - self._start).max(initial=0.0))
             # What begins inside comes out as fast as what rests falls in a step.

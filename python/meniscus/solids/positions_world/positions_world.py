@@ -219,7 +219,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._require_finite()
         arrays, groups, points = self._begin_rigid(h)
         for i, body in enumerate(self.node_bodies):
-            core.set_nodes(i, body.nodes, body.velocities, body._previous, body.gravity.tolist(), body.max_speed, self.damping)
+            core.set_nodes(i, body.nodes, body.velocities, body.previous, body.gravity.tolist(), body.max_speed, self.damping)
             core.lead_nodes(i, *self._led(body, h))
             surface = self._surfaces[id(body)]
             x, v = body.nodes[surface.nodes, :3], body.velocities[surface.nodes]

@@ -246,8 +246,8 @@ class PositionSurface(CoupledBody):
             body.project(dt, method=plan.method, rounds=plan.iterations)
             held.project()
         planes.left = held.values[:, 8:]
-        moved: Floats = body.positions - body._previous
-        body.positions[...] = body._previous
+        moved: Floats = body.positions - body.previous
+        body.positions[...] = body.previous
         return moved
 
     def _numbers(self) -> dict[str, Floats]:
