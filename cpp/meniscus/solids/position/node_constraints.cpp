@@ -92,7 +92,7 @@ void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const
 #define MENISCUS_INSTANTIATE(T)                                                                                            \
   template void project_targets<T>(std::span<PositionNode<T>>, const NodeTargets&, const ProjectionRules&);                \
   template void project_planes<T>(std::span<PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<const std::int32_t>,   \
-                                  std::span<NodePlane>, bool);                                                              \
+                                  std::span<NodePlane>, bool);                                                             \
   template void rebound_from_planes<T>(std::span<const PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<Vec<T, 3>>, \
                                        std::span<const std::int32_t>, std::span<const NodePlane>, double, double, double);
 MENISCUS_INSTANTIATE(float)

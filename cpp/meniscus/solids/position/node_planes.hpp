@@ -1,7 +1,7 @@
 /// Planes that nodes stay above in a step, found at solids where nodes enter them, or nearest to them.
 ///
-/// Sources: Müller, Heidelberger, Hennix and Ratcliff, "Position based dynamics", 2006, section 3.4; Müller, Stam, James and Thürey
-/// 2008, section 5.4.3.
+/// Sources: Müller, Heidelberger, Hennix and Ratcliff, "Position based dynamics", 2006, section 3.4; Müller, Stam, James and
+/// Thürey 2008, section 5.4.3.
 #pragma once
 
 #include "meniscus/solids/contact/solid_meeting.hpp"
