@@ -59,6 +59,21 @@ def test_cloth_that_falls_on_a_body_comes_to_rest(support: str) -> None:
     assert max(speeds[-20:]) < (1.0 if support == "box" else 0.3)
 
 
+def test_velocities_at_rest_are_ways_over_time() -> None:
+    """Cloth that hangs over a sphere: nodes that stand still had 0.4 m/s."""
+    world = world_of()
+    world.add_obstacle(Sphere((0, 0, 0.1), 0.1), friction=0.5)
+    world.add_obstacle(FLOOR, friction=0.5)
+    top = world.add(cloth(5, 0.3, 0.22), thickness=0.01)
+    run(world, 240)
+    for _ in range(16):
+        before = top.positions.copy()
+        run(world, 1)
+        ways = (top.positions - before) / DT
+        assert np.linalg.norm(ways - top.velocities, axis=1).max() < 0.1
+        assert np.linalg.norm(top.velocities, axis=1).max() < 0.2
+
+
 def layers(hard: bool) -> World:
     """Sheets of both kinds on boxes on jellies of both kinds, on the ground."""
     world = world_of()

@@ -9,6 +9,8 @@ from support.variants import THREAD_COUNTS, slow_but
 import meniscus as ms
 from meniscus.collision import CollisionMesh, point_triangle_distance
 from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, PositionContacts, ShapeMatching
+from meniscus.solids.contact.obstacles import obstacle_of
+from meniscus.solids.position.node_planes import find_planes
 
 G = (0, 0, -9.81)
 
@@ -310,3 +312,23 @@ def test_errors():
         PositionContacts(body, restitution=2.0)
     with pytest.raises(TypeError, match="bodies must be"):
         PositionContacts([body, 3])
+
+
+def test_planes_are_where_nodes_enter_solids_and_come_with_their_motion():
+    """A ball that moves, nodes that enter it, begin inside or pass by; normals, offsets and ways by hand."""
+    ball = ms.surface.KinematicSolid(ms.surface.Sphere((0, 0, 0), 0.5), motion=lambda t: ms.surface.Pose((0.0, 0.0, 2.0 * t)))
+    dt, time, velocity = 0.01, 0.5, np.array([0, 0, 2.0])
+    centre = time * velocity
+    start = centre + np.array([[0.0, 0, 0.6], [0.3, 0, 0.2], [2.0, 0, 0], [0.0, 0, 0.62]])
+    end = centre + np.array([[0.0, 0, 0.4], [0.3, 0, 0.2], [2.0, 0, 0], [0.0, 0.0, 0.52]])
+    obstacle = obstacle_of(ball, friction=0.3)
+    rows, planes = find_planes([obstacle], start, end, np.arange(4, dtype=np.int32), time, dt, 0.1, 1.0)
+    np.testing.assert_array_equal(rows, [0, 1, 3])
+    inward = np.array([0.3, 0, 0.2]) / np.hypot(0.3, 0.2)
+    np.testing.assert_allclose(planes[:, :3], [[0, 0, 1], inward, [0, 0, 1]], atol=1e-9)
+    np.testing.assert_allclose(planes[:, 4:7], np.tile(dt * velocity, (3, 1)), atol=1e-9)
+    # What began inside, as the ball was then, comes out at 1 m/s.
+    depth = np.hypot(0.3, 0.2) - 0.5 + dt * velocity @ inward
+    least = [centre[2] + 0.5, centre @ inward + 0.5 + depth + dt * 1.0, centre[2] + 0.5]
+    np.testing.assert_allclose(planes[:, 3], least, atol=1e-9)
+    np.testing.assert_allclose(planes[:, 7:], np.tile([0.3, 0, 0, 0, 0], (3, 1)))
