@@ -29,7 +29,8 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     for one, other in zip(resumed.both.forms, whole.both.forms, strict=True):
         np.testing.assert_array_equal(one.state, other.state)
         np.testing.assert_array_equal(one.motion, other.motion)
-    assert last.diagnostics["fastest body"] > 0.1
+    # The stream has not reached the wheel yet, which stays on its hinge.
+    assert (last.diagnostics["fastest body"] > 0.1) == (name != "water-wheel")
 
 
 def test_light_balls_float_and_heavy_ones_sink() -> None:

@@ -14,7 +14,7 @@ from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, 
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.pushed_bodies import PushedBodies
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
-from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse_in_step
 from meniscus.fluids.vorticity.vortex_particles import VortexKernel, VortexParticles, add_vortex_forces
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.walls import ThinWalls
@@ -79,7 +79,7 @@ class ViscosityStage:
 
         With `project`, which makes the velocity divergence-free, viscosity acts on the result of that, and what this has changed is taken
         back afterwards. Else walls without slip would hold up forces that pressure balances: water at rest would move. For gas, the last
-        `pressure` does it, see `diffuse`.
+        `pressure` does it, see `diffuse_in_step`.
         """
         if self._solver is None:
             return ()
@@ -103,7 +103,7 @@ class ViscosityStage:
                 parts["air_viscosity"], parts["air_density"] = self._air
             return (diffuse_liquid(velocity, dt, self._viscosity, solver=self._solver, **parts),)
         parts |= {"density": self._density, "pressure": pressure, "bodies": self.bodies}
-        return diffuse(velocity, dt, self._viscosity, solver=self._solver, **parts)
+        return diffuse_in_step(velocity, dt, self._viscosity, solver=self._solver, **parts)
 
 
 class ProjectionStage:

@@ -10,6 +10,7 @@ import numpy as np
 
 from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
@@ -31,9 +32,11 @@ class FloatingWater(Water):
 
     friction: float = parameter(0.3, "of bodies and walls")
 
-    def float_bodies(self, grid: Grid, level: float, bodies: Sequence[RigidBody | DeformableBody], **more: Any) -> None:
-        """Create a tank of water up to a level (m) along the last axis, its walls, and the bodies in it; with more for the solver."""
-        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, **more))
+    def float_bodies(
+        self, grid: Grid, level: float, bodies: Sequence[RigidBody | DeformableBody], sources: Sequence[LiquidSource] = ()
+    ) -> None:
+        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, and sources."""
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
         for axis in range(3):

@@ -65,7 +65,7 @@ def test_velocities_at_rest_are_ways_over_time() -> None:
     world.add_obstacle(Sphere((0, 0, 0.1), 0.1), friction=0.5)
     world.add_obstacle(FLOOR, friction=0.5)
     top = world.add(cloth(5, 0.3, 0.22), thickness=0.01)
-    run(world, 240)
+    run(world, 480)
     for _ in range(16):
         before = top.positions.copy()
         run(world, 1)

@@ -32,9 +32,6 @@ def diffuse(
     tolerance: float = 1e-8,
     max_iterations: int = 200,
     solver: ViscositySolver | None = None,
-    density: float = 1.0,
-    pressure: CellField | None = None,
-    bodies: PushedBodies | None = None,
 ) -> tuple[SolveInfo, ...]:
     """Apply viscosity to a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
@@ -55,10 +52,6 @@ def diffuse(
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
         solver: reused from step to step.
-        density: of the fluid, kg/m^3; it matters for bodies and for the pressure alone.
-        pressure: Pa, a float64 CellField, which a projection after this is expected to find, as that of the last step. Viscosity acts on
-            what it leaves of the velocity, and what that differs by is taken back; without, the flow slips along walls without slip.
-        bodies: those within `solid`, without slip, that the stresses of the fluid move; they hold the result.
 
     Returns:
         The report of the solve of each component.
@@ -67,8 +60,48 @@ def diffuse(
         ConvergenceError: the tolerance was not met; the velocity is unchanged.
         TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a negative viscosity.
 
-    Source: Müller et al. 2008, section 10.1; Gibou et al. 2002, section 2 (solids at their distance); Van Kan 1986, section 2 (the
-    last pressure).
+    Source: Müller et al. 2008, section 10.1; Gibou et al. 2002, section 2 (solids at their distance).
+    """
+    return diffuse_in_step(
+        velocity,
+        dt,
+        viscosity,
+        solid=solid,
+        liquid=liquid,
+        slip=slip,
+        time=time,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        solver=solver,
+    )
+
+
+def diffuse_in_step(
+    velocity: MacField,
+    dt: float,
+    viscosity: float,
+    *,
+    solid: SolidLike | None = None,
+    liquid: CellField | LevelSet | None = None,
+    slip: Slip = "no-slip",
+    time: float = 0.0,
+    tolerance: float = 1e-8,
+    max_iterations: int = 200,
+    solver: ViscositySolver | None = None,
+    density: float = 1.0,
+    pressure: CellField | None = None,
+    bodies: PushedBodies | None = None,
+) -> tuple[SolveInfo, ...]:
+    """Apply viscosity as `diffuse` does, between the other stages of a step.
+
+    Args:
+        velocity, dt, viscosity, solid, liquid, slip, time, tolerance, max_iterations, solver: as for `diffuse`.
+        density: of the fluid, kg/m^3; it matters for bodies and for the pressure alone.
+        pressure: Pa, a float64 CellField, which a projection after this is expected to find, as that of the last step. Viscosity acts on
+            what it leaves of the velocity, and what that differs by is taken back; without, the flow slips along walls without slip.
+        bodies: those within `solid`, without slip, that the stresses of the fluid move; they hold the result.
+
+    Source: Van Kan 1986, section 2 (the last pressure within the viscous step).
     """
     solver = solver_for(velocity, ViscositySolver, solver)
     problem = viscosity_problem(
