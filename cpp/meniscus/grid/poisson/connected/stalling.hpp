@@ -1,4 +1,4 @@
-/// When a solve goes over from the geometric cycle to the one that follows connections.
+/// Transition of a solve from the geometric cycle to the one that follows connections.
 #pragma once
 
 #include "meniscus/numerics/solve_info.hpp"
