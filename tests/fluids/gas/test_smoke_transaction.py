@@ -107,13 +107,13 @@ def test_values_that_are_not_finite(field: str, match: str, stage: str) -> None:
     check_unchanged(smoke, lambda: smoke.step(DT, hook), ValueError, match)
 
 
-@pytest.mark.parametrize(("stage", "operator"), [("pressure", "project"), ("viscosity", "diffuse")])
+@pytest.mark.parametrize(("stage", "operator"), [("pressure", "project"), ("viscosity", "diffuse_in_step")])
 def test_a_solve_that_does_not_converge(stage: str, operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     smoke, original = everything(), getattr(stages_module, operator)
 
     def hardly(*arguments: Any, **options: Any) -> Any:
         # Tolerances that one iteration does not reach; `project` takes its own by position.
-        limits = {"max_iterations": 1, **({"tolerance": 1e-14} if operator == "diffuse" else {})}
+        limits = {"max_iterations": 1, **({"tolerance": 1e-14} if operator == "diffuse_in_step" else {})}
         return original(*arguments, **{**options, **limits})
 
     def fail() -> None:
