@@ -42,6 +42,7 @@ void bind_particle_levelset(py::module_& m);
 void bind_particle_removal(py::module_& m);
 void bind_evolution(py::module_& m);
 void bind_redistance(py::module_& m);
+void bind_tracking(py::module_& m);
 void bind_volume_of_fluid(py::module_& m);
 void bind_procedural_flow(py::module_& m);
 void bind_pressure(py::module_& m);
@@ -129,6 +130,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_particle_removal(surface);
   bind_evolution(surface);
   bind_redistance(surface);
+  bind_tracking(surface);
   bind_volume_of_fluid(surface);
   bind_meshing(mesh, surface);
   bind_extraction(surface);

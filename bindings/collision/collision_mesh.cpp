@@ -2,7 +2,7 @@
 #include "collision/pair_arrays.hpp"
 #include "collision/triangle_arrays.hpp"
 
-#include "meniscus/collision/collision_mesh.hpp"
+#include "meniscus/collision/contact/limited_motion.hpp"
 
 #include <optional>
 
@@ -168,6 +168,22 @@ void bind_collision_mesh(py::module_& m) {
             return array_of(pairs);
           },
           py::arg("positions"), py::arg("degenerate"));
+  m.def(
+      "limit_motion",
+      [](collision::CollisionMesh& self, const py::array& start, const py::array& end,
+         const std::vector<std::pair<py::object, py::array>>& still) {
+        const auto x = positions_of(start, "start"), y = positions_of(end, "end");
+        std::vector<collision::StillMesh> others;
+        for (const auto& [other, place] : still)
+          others.push_back({&other.cast<collision::CollisionMesh&>(), positions_of(place, "obstacles")});
+        py::array_t<double> out({static_cast<py::ssize_t>(y.size()), py::ssize_t{3}}), part(static_cast<py::ssize_t>(y.size()));
+        const std::span<mesh::Point> to(reinterpret_cast<mesh::Point*>(out.mutable_data()), y.size());
+        std::copy(y.begin(), y.end(), to.begin());
+        const std::span<double> parts(part.mutable_data(), y.size());
+        interruptible([&] { collision::limit_motion(self, x, others, to, parts); });
+        return py::make_tuple(out, part);
+      },
+      py::arg("mesh"), py::arg("start"), py::arg("end"), py::arg("still"));
 }
 
 }  // namespace meniscus::bindings

@@ -39,11 +39,17 @@ from meniscus.surface.shapes.solid_boundary import SolidBoundary
 from meniscus.surface.shapes.stored import StoredSolid
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 from meniscus.surface.tetrahedra.touched import touched_tets
+from meniscus.surface.tracking.events import CarriedData, SurfaceEvents, TrackingCounts
+from meniscus.surface.tracking.motions import mean_curvature_motion, normal_motion
+from meniscus.surface.tracking.options import TrackingOptions
+from meniscus.surface.tracking.remeshing import remesh
+from meniscus.surface.tracking.tracked_surface import SurfaceAudit, TrackedSurface
 from meniscus.surface.volume_of_fluid import FractionTransport, VolumeOfFluid
 
 __all__ = [
     "Box",
     "Capsule",
+    "CarriedData",
     "Complement",
     "Components",
     "Cone",
@@ -88,7 +94,12 @@ __all__ = [
     "Sphere",
     "SprayFlight",
     "StoredSolid",
+    "SurfaceAudit",
+    "SurfaceEvents",
     "Torus",
+    "TrackedSurface",
+    "TrackingCounts",
+    "TrackingOptions",
     "Transfer",
     "Transformed",
     "Twist",
@@ -114,8 +125,11 @@ __all__ = [
     "flicker",
     "hausdorff_distance",
     "interpolate_levelsets",
+    "mean_curvature_motion",
     "measure",
+    "normal_motion",
     "redistance",
+    "remesh",
     "saturation_at_vertices",
     "skin_morph",
     "symmetric_difference",

@@ -32,7 +32,7 @@ void require_valid(const RepulsionOptions& o) {
   require(std::isfinite(o.generous) && o.generous >= 1, "generous must be at least 1, not ", o.generous);
   require(std::isfinite(o.flip) && o.flip <= 1, "flip must be at most 1, not ", o.flip);
   require(o.reach >= 0, "reach must not be negative, not ", o.reach);
-  require(o.clamp > 0 && o.clamp <= 1, "clamp must be in (0, 1], not ", o.clamp);
+  require(o.clamp > 0, "clamp must be positive, not ", o.clamp);
 }
 
 /// The number of the connected surface of each vertex.

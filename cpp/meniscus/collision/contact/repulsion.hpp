@@ -82,6 +82,7 @@ struct RepulsionOptions {
   double reach = 4;
   /// The thickness of a vertex is at most this multiple of the shortest of its edges at rest; that of a pair of elements of one
   /// connected surface, this multiple of their distance at rest, so that a surface at rest does not repel itself.
+  /// Infinite for surfaces that have no shape at rest.
   double clamp = 0.9;
   /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
   double most_motion = 8;

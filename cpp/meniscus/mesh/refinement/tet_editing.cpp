@@ -206,7 +206,7 @@ bool TetEditor::contractible(std::int32_t a, std::int32_t b) const {
 }
 
 void TetEditor::set(std::int32_t v, const EditedVertex& value) {
-  journal_.push_back({Change::moved, v, nodes_[v]});
+  journal_.add(Change::moved, v, nodes_[v]);
   nodes_[v] = value;
 }
 
@@ -214,14 +214,14 @@ std::int32_t TetEditor::add_vertex(const EditedVertex& value) {
   const auto v = static_cast<std::int32_t>(nodes_.size());
   nodes_.push_back(value);
   stars_.emplace_back();
-  journal_.push_back({Change::new_vertex, v, value});
+  journal_.add(Change::new_vertex, v, value);
   return v;
 }
 
 void TetEditor::remove_tet(std::int32_t t) {
   alive_[t] = 0;
   unlink(t);
-  journal_.push_back({Change::removed_tet, t, {}});
+  journal_.add(Change::removed_element, t, {Point::Zero()});
 }
 
 std::int32_t TetEditor::add_tet(const Tet& corners) {
@@ -229,14 +229,12 @@ std::int32_t TetEditor::add_tet(const Tet& corners) {
   tets_.push_back(corners);
   alive_.push_back(1);
   link(t);
-  journal_.push_back({Change::new_tet, t, {}});
+  journal_.add(Change::new_element, t, {Point::Zero()});
   return t;
 }
 
 void TetEditor::undo(std::size_t mark) {
-  while (journal_.size() > mark) {
-    const Entry e = journal_.back();
-    journal_.pop_back();
+  journal_.undo(mark, [&](const EditJournal<EditedVertex>::Entry& e) {
     switch (e.change) {
       case Change::moved:
         nodes_[e.which] = e.before;
@@ -245,24 +243,24 @@ void TetEditor::undo(std::size_t mark) {
         nodes_.pop_back();
         stars_.pop_back();
         break;
-      case Change::removed_tet:
+      case Change::removed_element:
         alive_[e.which] = 1;
         link(e.which);
         break;
-      case Change::new_tet:
+      case Change::new_element:
         unlink(e.which);
         tets_.pop_back();
         alive_.pop_back();
         break;
     }
-  }
+  });
 }
 
 void TetEditor::changed(std::size_t mark, std::vector<std::int32_t>& out) const {
   out.clear();
   for (std::size_t i = mark; i < journal_.size(); ++i) {
-    const Entry& e = journal_[i];
-    if (e.change == Change::new_tet && alive(e.which)) out.push_back(e.which);
+    const auto& e = journal_[i];
+    if (e.change == Change::new_element && alive(e.which)) out.push_back(e.which);
     if (e.change == Change::moved) out.insert(out.end(), stars_[e.which].begin(), stars_[e.which].end());
   }
   sort_unique(out);
@@ -272,7 +270,7 @@ void TetEditor::changed_boundary(std::size_t mark, std::vector<Triangle>& faces,
   faces.clear();
   moved.clear();
   for (std::size_t i = mark; i < journal_.size(); ++i) {
-    const Entry& e = journal_[i];
+    const auto& e = journal_[i];
     if (e.change == Change::moved || e.change == Change::new_vertex) {
       moved.push_back(e.which);
       continue;

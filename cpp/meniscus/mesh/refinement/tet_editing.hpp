@@ -1,6 +1,7 @@
 /// Editable tetrahedral mesh: replacement of the tetrahedra of a cavity, motion of vertices, and undo.
 #pragma once
 
+#include "meniscus/mesh/dynamic/edit_journal.hpp"
 #include "meniscus/mesh/refinement/bcc_lattice.hpp"
 
 #include <span>
@@ -88,12 +89,6 @@ class TetEditor {
   TetMeshData mesh() const;
 
  private:
-  enum class Change : std::int8_t { moved, new_vertex, removed_tet, new_tet };
-  struct Entry {
-    Change change;
-    std::int32_t which;
-    EditedVertex before;
-  };
   void link(std::int32_t t);
   void unlink(std::int32_t t);
 
@@ -101,7 +96,7 @@ class TetEditor {
   std::vector<Tet> tets_;
   std::vector<std::int8_t> alive_;
   std::vector<std::vector<std::int32_t>> stars_;
-  std::vector<Entry> journal_;
+  EditJournal<EditedVertex> journal_;
 };
 
 }  // namespace meniscus::mesh

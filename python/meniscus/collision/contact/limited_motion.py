@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import collision as _collision
 from meniscus.collision.collision_mesh import CollisionMesh
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-_HALVINGS = 6
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -64,27 +63,5 @@ def limited_motion(mesh: CollisionMesh, start: Floats, end: Floats, obstacles: S
     y = np.ascontiguousarray(_checks.points("end", end, _FLOAT64, 3), np.float64)
     if x.shape != y.shape:
         raise ValueError(f"end must have {len(x)} rows, not {len(y)}")
-    halved = np.zeros(len(x), np.int64)
-    still = [] if obstacles is None else obstacles.parts
-    edges, triangles = mesh.edges, mesh.triangles
-    while True:
-        part = np.where(halved > _HALVINGS, 0.0, 0.5 ** halved.astype(np.float64))
-        z = np.where((part == 1.0)[:, None], y, x + part[:, None] * (y - x))
-        touching = _touching(mesh, edges, triangles, still, x, z)
-        if len(touching) == 0:
-            return z, part
-        if bool((part[touching] == 0.0).all()):
-            raise ValueError(f"elements must not touch at the start, but those of vertex {int(touching[0])} do")
-        halved[touching] += 1
-
-
-def _touching(
-    mesh: CollisionMesh, edges: Ints, triangles: Ints, still: list[tuple[CollisionMesh, Floats]], x: Floats, z: Floats
-) -> npt.NDArray[np.intp]:
-    """Return the vertices of elements that touch something on the ways from x to z."""
-    pairs = mesh.collisions(x, z)
-    found = [pairs.vertex_face[:, 0], triangles[pairs.vertex_face[:, 1]].ravel(), edges[pairs.edge_edge].ravel()]
-    for other, place in still:
-        met = mesh.collisions_with(other, x, z, place, place)
-        found += [met.vertex_face[:, 0], triangles[met.face_vertex[:, 0]].ravel(), edges[met.edge_edge[:, 0]].ravel()]
-    return np.unique(np.concatenate(found)).astype(np.intp)
+    still = [] if obstacles is None else [(other._core, place) for other, place in obstacles.parts]
+    return _collision.limit_motion(mesh._core, x, y, still)  # type: ignore[no-any-return]

@@ -213,7 +213,9 @@ class Repulsion:
         options.edge_history = EDGE_HISTORY("edge_history", sides.edge_history)
         options.flip = sides.flip
         options.reach = sides.reach
-        options.clamp = _checks.number("clamp", clamp)
+        if not 0 < _checks.number("clamp", clamp) <= 1:
+            raise ValueError(f"clamp must be in (0, 1], not {clamp:g}")
+        options.clamp = clamp
         if self._nodes.vertices != len(x):
             raise ValueError(f"nodes must have {len(x)} vertices as rest has, not {self._nodes.vertices}")
         each = _each("thickness", thickness, len(x)), _each("friction", friction, len(x))

@@ -1,0 +1,84 @@
+#include "meniscus/surface/tracking/null_space_smoothing.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/topology/vertex_stars.hpp"
+#include "meniscus/surface/tracking/vertex_quadric.hpp"
+
+namespace meniscus::surface {
+namespace {
+
+using mesh::Point;
+using mesh::Triangle;
+
+constexpr Index vertex_chunk = 512;
+/// Scalar product of unit normals before and after, at least; vertices of triangles that turn farther stay.
+constexpr double least_smooth_turn = 0.5;
+
+/// Whether the triangles of a star are one closed fan.
+bool closed_fan(const mesh::VertexStars<3>& stars, Index v, std::span<const Triangle> triangles) {
+  const auto corners = stars.at(v);
+  for (const std::int32_t c : corners) {
+    const std::int32_t next = triangles[c / 3][(c % 3 + 1) % 3];
+    int found = 0;
+    for (const std::int32_t d : corners) found += static_cast<int>(triangles[d / 3][(d % 3 + 2) % 3] == next);
+    if (found != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, double ridge, std::span<Point> out) {
+  const std::span<const Triangle> triangles = surface.triangles;
+  const std::span<const Point> x = surface.vertices;
+  const mesh::VertexStars<3> stars(triangles, static_cast<Index>(x.size()));
+  const auto area_of = [&](std::int32_t t) {
+    const Triangle& c = triangles[t];
+    return mesh::area_vector(x[c[0]], x[c[1]], x[c[2]]);
+  };
+  parallel_for(0, static_cast<Index>(x.size()), vertex_chunk, [&](Index begin, Index end) {
+    for (Index v = begin; v < end; ++v) {
+      out[v] = x[v];
+      if ((!fixed.empty() && fixed[v] != 0) || stars.at(v).empty() || !closed_fan(stars, v, triangles)) continue;
+      Eigen::Matrix3d quadric = Eigen::Matrix3d::Zero();
+      Point pull = Point::Zero(), normal = Point::Zero();
+      double weight = 0;
+      for (const std::int32_t c : stars.at(v)) {
+        const Triangle& corners = triangles[c / 3];
+        const Point area = area_of(c / 3);
+        add_to_quadric(area, quadric);
+        const double w = area.norm();
+        pull += w * ((x[corners[0]] + x[corners[1]] + x[corners[2]]) / 3 - x[v]);
+        normal += area;
+        weight += w;
+      }
+      if (!(weight > 0)) continue;
+      pull /= weight;
+      const VertexQuadric q = split_quadric(quadric);
+      const int rank = q.rank(ridge);
+      Point way = Point::Zero();
+      for (int k = rank; k < 3; ++k) way += q.vectors.col(k) * q.vectors.col(k).dot(pull);
+      if (rank == 1 && normal.squaredNorm() > 0) way -= normal * (normal.dot(way) / normal.squaredNorm());
+      out[v] = x[v] + way;
+    }
+  });
+  // What would turn triangles over stays.
+  std::vector<std::uint8_t> stays(x.size(), 0);
+  for (int pass = 0; pass < 10; ++pass) {
+    bool any = false;
+    for (const Triangle& c : triangles) {
+      const Point before = mesh::area_vector(x[c[0]], x[c[1]], x[c[2]]), after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
+      if (before.dot(after) >= least_smooth_turn * before.norm() * after.norm()) continue;
+      for (const std::int32_t v : c)
+        if (out[v] != x[v]) {
+          stays[v] = 1;
+          any = true;
+        }
+    }
+    if (!any) break;
+    for (std::size_t v = 0; v < x.size(); ++v)
+      if (stays[v] != 0) out[v] = x[v];
+  }
+}
+
+}  // namespace meniscus::surface

@@ -1,0 +1,125 @@
+#include "meniscus/surface/tracking/surface_editor.hpp"
+
+#include <cmath>
+
+namespace meniscus::surface {
+
+using mesh::Point;
+using mesh::Triangle;
+
+Point vertex_normal(const mesh::DynamicSurface& surface, std::int32_t v) {
+  Point sum = Point::Zero();
+  for (const std::int32_t t : surface.star(v)) sum += surface.area_vector(t);
+  const double size = sum.norm();
+  return size > 0 ? Point(sum / size) : Point::Zero();
+}
+
+TriangleAngles angles_of(const Point& a, const Point& b, const Point& c) {
+  const double ab = (b - a).squaredNorm(), bc = (c - b).squaredNorm(), ca = (a - c).squaredNorm();
+  const double twice_area = mesh::area_vector(a, b, c).norm();
+  const double least = std::min({ab, bc, ca}), largest = std::max({ab, bc, ca});
+  const double other = ab + bc + ca - least - largest;
+  if (!(twice_area > 0) || !(least > 0)) return {0, -1};
+  return {twice_area / std::sqrt(largest * other), (least + other - largest) / (2 * std::sqrt(least * other))};
+}
+
+void SurfaceEditor::assign(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, const Obstacles& obstacles,
+                           const TrackingOptions& options, const Observer& observer) {
+  options_ = options;
+  observer_ = &observer;
+  volume_ = options.volume_change * options.edge_length * options.edge_length * options.edge_length;
+  fixed_.assign(fixed.begin(), fixed.end());
+  mesh.assign(surface);
+  guard_.watch(mesh, obstacles);
+  events_.clear();
+  counts = {};
+}
+
+double SurfaceEditor::scale(std::int32_t a, std::int32_t b) const {
+  if (options_.curvature == 0) return 1;
+  const double turn = (vertex_normal(mesh, a) - vertex_normal(mesh, b)).norm();
+  const double radius = turn > 0 ? length(a, b) / turn : std::numeric_limits<double>::infinity();
+  return std::clamp(options_.curvature * radius / options_.edge_length, options_.finest, 1.0);
+}
+
+void SurfaceEditor::begin() {
+  mesh.keep();
+  transfers.clear();
+  swept_.clear();
+  part_count_ = 0;
+}
+
+std::int32_t SurfaceEditor::replace(std::int32_t t, const Triangle& corners) {
+  mesh.remove_triangle(t);
+  const std::int32_t fresh = mesh.add_triangle(corners);
+  transfers.replace_triangle(t, fresh);
+  return fresh;
+}
+
+void SurfaceEditor::sweep(std::int32_t t, const Point& to, std::int32_t own) {
+  const Triangle& c = mesh.triangle(t);
+  swept_.push_back({mesh.position(c[0]), mesh.position(c[1]), mesh.position(c[2]), to, {c[0], c[1], c[2], own, -2, -2, -2, -2}});
+}
+
+void SurfaceEditor::end_part(mesh::EventKind kind) {
+  if (parts_.size() == part_count_) parts_.emplace_back();
+  Part& part = parts_[part_count_++];
+  part.kind = kind;
+  part.end = mesh.mark();
+  std::swap(part.transfers, transfers);
+  transfers.clear();
+}
+
+double SurfaceEditor::swept_volume() const {
+  double sum = 0;
+  for (const SweptTet& t : swept_) sum += t.volume();
+  return sum;
+}
+
+Refusal SurfaceEditor::refuse(Refusal reason) {
+  mesh.undo(0);
+  return reason;
+}
+
+Refusal SurfaceEditor::commit(mesh::EventKind kind, std::span<const std::int32_t> vertices, double most_volume) {
+  if (std::abs(swept_volume()) > most_volume) return refuse(Refusal::volume);
+  mesh.changed(0, changed_);
+  if (options_.safety) {
+    if (!guard_.apart(changed_)) return refuse(Refusal::intersection);
+    if (!guard_.nothing_within(swept_)) return refuse(Refusal::enclosed);
+  }
+  if (*observer_ && !(*observer_)(kind, vertices)) return refuse(Refusal::veto);
+  gone_.clear();
+  const auto& journal = mesh.journal();
+  for (std::size_t i = 0; i < journal.size(); ++i) {
+    if (journal[i].change == mesh::Change::removed_element) gone_.push_back(journal[i].which);
+    if (journal[i].change == mesh::Change::new_vertex) fixed_.resize(static_cast<std::size_t>(mesh.vertices()), 0);
+  }
+  guard_.follow(gone_, changed_);
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < part_count_; ++i) {
+    events_.add(parts_[i].kind, mesh, from, parts_[i].end, parts_[i].transfers);
+    from = parts_[i].end;
+  }
+  mesh.keep();
+  return Refusal::none;
+}
+
+void SurfaceEditor::finish(std::vector<Point>& vertices, std::vector<Triangle>& triangles, std::vector<std::uint8_t>& fixed) {
+  events_.finish(mesh);
+  std::vector<std::int32_t> number(static_cast<std::size_t>(mesh.vertices()), -1);
+  vertices.clear();
+  fixed.clear();
+  for (const std::int32_t v : events_.vertices) {
+    number[v] = static_cast<std::int32_t>(vertices.size());
+    vertices.push_back(mesh.position(v));
+    fixed.push_back(static_cast<std::uint8_t>(this->fixed(v)));
+  }
+  triangles.clear();
+  for (const std::int32_t t : events_.triangles) {
+    const Triangle& c = mesh.triangle(t);
+    triangles.push_back({number[c[0]], number[c[1]], number[c[2]]});
+  }
+}
+
+}  // namespace meniscus::surface

@@ -1,0 +1,80 @@
+"""Base of the scenes of tracked surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import TriangleMesh
+from meniscus.mesh.placement import placed
+from meniscus.scenes.scene import Scene, parameter
+from meniscus.surface import TrackedSurface, TrackingOptions, remesh
+
+Without = Literal["none", "split", "collapse", "flip", "smooth"]
+
+
+@dataclass(kw_only=True)
+class Tracked(Scene):
+    """A surface that is improved and moved, step after step."""
+
+    on_ranks: ClassVar[bool] = False
+    stages: ClassVar[tuple[str, ...]] = ("improve", "move")
+    eye: ClassVar[tuple[float, float, float]] = (0.6, 0.7, 2.0)
+    box: ClassVar[Any] = None
+    topology: ClassVar[bool] = True
+    volume_change: ClassVar[float] = 0.1
+
+    edge: float = parameter(0.02, "edge length, m")
+    safety: bool = parameter(True, "whether the surface is kept from intersecting itself")
+    without: Without = parameter("none", "an operation that is left out")
+    frames: int = parameter(8, "frames to write")
+
+    def shape(self) -> TriangleMesh:
+        """Return the surface at the start."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        """Create the surface."""
+        options = TrackingOptions(**{} if self.without == "none" else {self.without: False})
+        mesh = self.shape()
+        self.first_volume = mesh.volume()
+        self.surface: TrackedSurface = self.declare(
+            "surface",
+            TrackedSurface(
+                mesh, self.edge, volume_change=self.volume_change, topology=self.topology, safety=self.safety, options=options
+            ),
+        )
+
+    def report(self, time: float) -> dict[str, float]:
+        """Triangles, volume against the start, area, parts."""
+        tracked = self.surface
+        return {
+            "triangles": float(len(tracked.triangles)),
+            "volume change": tracked.volume() / self.first_volume - 1.0,
+            "area": tracked.area(),
+            "parts": float(tracked.mesh.components if len(tracked.triangles) else 0),
+        }
+
+    def frame_data(self) -> dict[str, FrameItem]:
+        """The surface."""
+        return {"surface": FrameMesh(np.array(self.surface.vertices), np.array(self.surface.triangles))}
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show the surface with its edges."""
+        from meniscus import viz
+
+        mesh = frame.meshes["surface"]
+        title = f"{self.name}, t = {frame.time:.4g}, {len(mesh.elements)} triangles"
+        return viz.surface(mesh.vertices, mesh.elements, eye=self.eye, box=self.box, title=title)
+
+
+def start_mesh(path: str | None, shape: Any, edge: float, center: tuple[float, float, float], size: float) -> TriangleMesh:
+    """Return a mesh of a shape, or of a file that is placed around `center` with its longest side `size`, m, of the edge length."""
+    _checks.positive("edge", edge)
+    if path is None:
+        return remesh(shape, edge)
+    return remesh(placed(TriangleMesh.read(path), center, size), edge)

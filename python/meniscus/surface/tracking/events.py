@@ -1,0 +1,202 @@
+"""What operations did to a surface, and data that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus._options import CoreOption
+from meniscus.mesh.arrays import float_rows, index_rows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+EventKind = Literal["split", "flip", "collapse", "pinch", "merge"]
+CarryRule = Literal["interpolate", "inherit", "sum", "largest"]
+CarryOn = Literal["vertices", "edges", "triangles"]
+CarryFunction = Callable[[Floats, Floats], npt.ArrayLike]
+
+EVENT_KIND = CoreOption(EventKind, _surface.EventKind)
+CARRY_RULE = CoreOption(CarryRule, _surface.CarryRule)
+CARRY_ON = CoreOption(CarryOn, _surface.CarryOn)
+
+
+class OperationCounts(NamedTuple):
+    """How often an operation was tried, and how that ended.
+
+    Attributes:
+        done: it was kept.
+        intersection: a new triangle would have met another one.
+        enclosed: something lies in the space that it would have swept.
+        volume: it would have changed the volume too much.
+        normal: a triangle would have turned over.
+        shape: an angle or an edge would have become bad.
+        topology: the topology would have changed, or edges are not there any more.
+        veto: the observer forbade it.
+    """
+
+    done: int
+    intersection: int
+    enclosed: int
+    volume: int
+    normal: int
+    shape: int
+    topology: int
+    veto: int
+
+    @property
+    def refused(self) -> int:
+        """All but `done`."""
+        return sum(self) - self.done
+
+
+class TrackingCounts(NamedTuple):
+    """What an improvement did.
+
+    Attributes:
+        split, flip, collapse, merge: by how they ended.
+        pinches: vertices that sheets got when they parted.
+        flaps: pairs of triangles back to back that went.
+        second_ways: merges for which the tube had to be turned.
+        flip_sweeps: passes of flips.
+        smoothed, limited: vertices that smoothing moved; those that it moved less far than it wanted.
+    """
+
+    split: OperationCounts
+    flip: OperationCounts
+    collapse: OperationCounts
+    merge: OperationCounts
+    pinches: int
+    flaps: int
+    second_ways: int
+    flip_sweeps: int
+    smoothed: int
+    limited: int
+
+    @classmethod
+    def of(cls, core: Any) -> TrackingCounts:
+        """Return the counts of the core."""
+        kinds = (OperationCounts(**getattr(core, name)) for name in ("split", "flip", "collapse", "merge"))
+        return cls(*kinds, *(getattr(core, name) for name in cls._fields[4:]))
+
+
+class SurfaceEvents:
+    """The operations on a surface, in their order: for each the triangles and vertices before and after, and what flows between them.
+
+    Played back, they turn the first triangles and data into the last. Elements have the numbers of before the events, and new ones the
+    next numbers; at the end, those that are left are numbered anew.
+
+    Source: Brochu 2012, sections 3.2.1 and 6.3.1; the record is ours.
+    """
+
+    def __init__(self, core: Any, counts: TrackingCounts | None = None) -> None:
+        self._core = core
+        self.counts = counts
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        """One line with the counts."""
+        kinds = [f"{int((self.kinds == i).sum())} {name}" for i, name in enumerate(EVENT_KIND.enum.__members__)]
+        return f"<SurfaceEvents: {', '.join(kinds)}>"
+
+    @property
+    def kinds(self) -> npt.NDArray[np.int8]:
+        """(n,) int8: 0 split, 1 flip, 2 collapse, 3 pinch, 4 merge."""
+        return self._core.kinds  # type: ignore[no-any-return]
+
+    def triangles(self, event: int) -> tuple[Ints, Ints]:
+        """Return the triangles that an event removed and added, as rows of (number, three vertices)."""
+        i = _checks.integer("event", event, 0, len(self))
+        begin, end = self._core.first_change[i : i + 2]
+        changes, which, rows = (getattr(self._core, name)[begin:end] for name in ("changes", "which", "rows"))
+        parts = []
+        for change in (2, 3):
+            chosen = changes == change
+            parts.append(np.concatenate([which[chosen][:, None], self._core.corners[rows[chosen]]], axis=1))
+        return parts[0], parts[1]
+
+    @property
+    def vertex_numbers(self) -> Ints:
+        """Numbers in the events of the vertices that are left (k,), in their new order."""
+        return self._core.vertices  # type: ignore[no-any-return]
+
+    @property
+    def triangle_numbers(self) -> Ints:
+        """Numbers in the events of the triangles that are left (m,), in their new order."""
+        return self._core.triangles  # type: ignore[no-any-return]
+
+    def transfers(self, on: CarryOn) -> list[tuple[int, Any, Any, float, float]]:
+        """Return rows of (event, target, source, weight, share) of all events; edges are pairs of vertices, the lower first.
+
+        Values per unit of a target become the sum of weight times value; amounts, the sum of share times amount.
+        """
+        return self._core.transfers(CARRY_ON("on", on))  # type: ignore[no-any-return]
+
+    def replay(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike) -> tuple[Floats, Ints]:
+        """Return what the events make of vertices (n, 3), m, and triangles (m, 3). Smoothing is no event."""
+        return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))  # type: ignore[no-any-return]
+
+
+class CarriedData:
+    """Numbers of the elements of a surface, which follow its operations.
+
+    Attributes:
+        on: what they belong to.
+        rule: how new elements get theirs.
+    """
+
+    def __init__(self, array: Floats, on: CarryOn, rule: CarryRule | CarryFunction) -> None:
+        self.on = on
+        self.rule = rule
+        self._array = array
+
+    @property
+    def array(self) -> Floats:
+        """(n,) or (n, k) float64, in the order of the elements now; writable. A new one after operations: old ones stay as they were."""
+        return self._array
+
+    @array.setter
+    def array(self, value: npt.ArrayLike) -> None:
+        self._array[:] = value
+
+    def follow(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> None:
+        """Take over what events do; edges before and after are those of the surface, ascending."""
+        rows = np.ascontiguousarray(self._array.reshape(len(self._array), -1))
+        if callable(self.rule):
+            after = self._by_function(events, rows, edges, new_edges)
+        else:
+            after = events._core.carry(CARRY_ON("on", self.on), CARRY_RULE("rule", self.rule), rows, edges, new_edges)
+        self._array = after.reshape(len(after), *self._array.shape[1:])
+
+    def _by_function(self, events: SurfaceEvents, rows: Floats, edges: Ints, new_edges: Ints) -> Floats:
+        """Return the rows by a function of the sources."""
+        assert callable(self.rule)
+        if self.on == "edges":
+            state: dict[Any, Floats] = {tuple(map(int, e)): row for e, row in zip(edges, rows, strict=True)}
+            numbers = events.vertex_numbers
+            left: list[Any] = [tuple(sorted(map(int, numbers[e]))) for e in new_edges]
+        else:
+            state = dict(enumerate(rows))
+            left = list(map(int, events.vertex_numbers if self.on == "vertices" else events.triangle_numbers))
+        pending: dict[Any, Floats] = {}
+        sources: dict[Any, list[tuple[Floats, float]]] = {}
+        last = -1
+        for event, target, source, weight, _ in [*events.transfers(self.on), (-2, None, None, 0.0, 0.0)]:
+            if event != last:
+                for key, found in sources.items():
+                    values, weights = np.array([v for v, _ in found]), np.array([w for _, w in found])
+                    pending[key] = np.broadcast_to(np.asarray(self.rule(values, weights), np.float64), rows.shape[1:]).copy()
+                state.update(pending)
+                pending, sources, last = {}, {}, event
+            if target is not None:
+                key = tuple(target) if isinstance(target, (list, tuple)) else target
+                origin = tuple(source) if isinstance(source, (list, tuple)) else source
+                sources.setdefault(key, []).append((state.get(origin, np.zeros(rows.shape[1:])), weight))
+        return np.array([state[key] for key in left]).reshape(len(left), rows.shape[1])

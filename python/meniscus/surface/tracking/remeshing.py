@@ -1,0 +1,76 @@
+"""Meshes of one edge length on a given surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.grid import Grid
+from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
+from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.surface.extraction.surfaces import extract
+from meniscus.surface.levelset import LevelSet
+from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.tracking.options import TrackingOptions
+from meniscus.surface.tracking.tracked_surface import TrackedSurface
+
+# Edges of extracted surfaces are so long on average, in spacings.
+_EXTRACTED = 0.75
+
+
+def remesh(
+    surface: SurfaceLike | Shape, edge_length: float, *, passes: int = 6, curvature: float = 0.0, safety: bool = True
+) -> TriangleMesh:
+    """Return a mesh of nearly equilateral triangles on a surface.
+
+    The operations of `TrackedSurface` refine and coarsen the mesh without a change of its topology, and after each pass vertices go to the
+    closest points of the surface given, as far as nothing is in the way. Ridges and corners stay.
+
+    Args:
+        surface: a `TriangleMesh` or what it is made from; or a bounded 3-D shape, which is extracted from a grid first.
+        edge_length: m. Edges are half to one and a half times as long, and as long as that on average.
+        passes: of the operations.
+        curvature: edges are this part of the radius of curvature where that is smaller; 0: alike everywhere.
+        safety: as in `TrackedSurface`; False for meshes that intersect themselves.
+
+    Raises:
+        TypeError, ValueError: what is no surface, or as `TrackedSurface`; a shape of two dimensions or without bounds.
+    """
+    length = _checks.positive("edge_length", edge_length)
+    target: Any
+    if isinstance(surface, Shape):
+        if surface.dimension != 3:
+            raise ValueError("surface must have three dimensions")
+        mesh: Any = _extracted(surface, length / _EXTRACTED)
+        target = surface
+    else:
+        mesh = surface_arrays(surface)
+        target = MeshDistance(*mesh)
+    # Splits of edges above 4/3 and collapses of those below 4/5 bring the mean to the length itself.
+    options = TrackingOptions(longest=4.0 / 3.0, shortest=0.55, curvature=curvature)
+    tracked = TrackedSurface(mesh, length, topology=False, safety=safety, merge="none", options=options)
+    for _ in range(_checks.integer("passes", passes, 1)):
+        tracked.improve()
+        x = np.array(tracked.vertices)
+        if isinstance(target, MeshDistance):
+            ends = target.closest(x).positions
+        else:
+            ends = x - target.signed_distance(x)[:, None] * target.normals(x)
+        tracked.move(np.ascontiguousarray(ends))
+    return tracked.mesh
+
+
+def _extracted(shape: Shape, spacing: float) -> tuple[Any, Any]:
+    """Return the surface of a shape on a grid that begins off all symmetries."""
+    lower, upper = (np.asarray(corner, np.float64) for corner in shape.bounds)
+    if not np.isfinite([lower, upper]).all():
+        raise ValueError("surface must be a bounded shape")
+    cells = np.ceil((upper - lower) / spacing).astype(int) + 4
+    origin = 0.5 * (lower + upper) - 0.5 * spacing * cells + 0.137 * spacing
+    grid = Grid(tuple(map(int, cells)), spacing, tuple(map(float, origin)))
+    level = LevelSet.from_shape(grid, shape)
+    vertices, triangles = extract(level)
+    return vertices, triangles

@@ -1,0 +1,478 @@
+"""Surfaces of triangles that follow any motion, merge and split, and never intersect themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus.collision import CollisionMesh
+from meniscus.grid import MacField
+from meniscus.grid import sample as sample_field
+from meniscus.mesh.arrays import float_rows, index_rows
+from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
+from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.surface.tracking.events import (
+    EVENT_KIND,
+    CarriedData,
+    CarryFunction,
+    CarryOn,
+    CarryRule,
+    EventKind,
+    SurfaceEvents,
+    TrackingCounts,
+)
+from meniscus.surface.tracking.options import MergeGaps, TrackingOptions
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Velocity = Callable[[Floats, float], Floats] | MacField | npt.NDArray[np.float64]
+StepMethod = Literal["euler", "midpoint", "rk4"]
+Observer = Callable[[str, Ints], bool]
+_MOST_CUTS = 20
+
+
+class MotionReport(NamedTuple):
+    """What a motion met.
+
+    Attributes:
+        contacts: pairs of elements that would have touched.
+        repelled, pushed, zone_vertices: vertices that repulsion, impulses and zones moved from their ends.
+        fraction: of the way that was taken; below 1 where nothing but an end before a contact helped.
+        cuts: further motions that a step needed for that.
+    """
+
+    contacts: int
+    repelled: int
+    pushed: int
+    zone_vertices: int
+    fraction: float
+    cuts: int = 0
+
+
+class SurfaceAudit(NamedTuple):
+    """The state of a surface, found anew.
+
+    Attributes:
+        intersections: pairs of an edge and a triangle without a common vertex that have a point in common, by the exact test.
+        boundary_edges, odd_edges, crowded_edges, unpaired_edges: edges with one triangle, with three or more of an odd number, with four or
+            more, with triangles of opposed orientation.
+        repeated_triangles: those with the corners of another one or with a corner twice.
+        euler: vertices minus edges plus triangles: 2 for each sphere, 0 for a torus.
+        components: parts of the surface.
+        edges_within: share of the edges within the bounds of the options.
+        small_angles: share of the triangles with an angle below 20 degrees.
+        shortest, longest: edges, m.
+    """
+
+    intersections: int
+    boundary_edges: int
+    odd_edges: int
+    crowded_edges: int
+    unpaired_edges: int
+    repeated_triangles: int
+    euler: int
+    components: int
+    edges_within: float
+    small_angles: float
+    shortest: float
+    longest: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing intersects and every edge passes the surface on; boundaries are allowed."""
+        return not (self.intersections or self.odd_edges or self.unpaired_edges or self.repeated_triangles)
+
+
+class TrackedSurface:
+    """A surface of triangles that follows any motion: it is refined and coarsened, its parts merge and split, and it never intersects itself.
+
+    A step has two phases. `improve` changes the mesh at one time: long edges are split, short ones collapse, others flip, parts that are
+    close to each other merge, sheets that touch part, vertices move within the surface. `move` takes vertices to given ends; where elements
+    would touch on their ways, repulsion, impulses and zones change these, and ends with nothing in the way come out bit for bit. Each
+    operation is proven free of intersections by exact tests, or not done.
+
+    Args:
+        mesh: a `TriangleMesh`, (vertices, triangles), or a mesh of trimesh, meshio or PyVista; m. Closed or open; edges may have any even
+            number of triangles.
+        edge_length: m. None: the mean of the edges.
+        volume_change: that an operation may bring about, in cubes of the edge length.
+        topology: whether parts merge and split.
+        safety: whether intersections are kept out; False also takes surfaces that have some.
+        merge: which gaps close: "outside" (two drops), "inside" (a film that tears), "both", "none".
+        fixed: (n,) truth values, vertices that stay.
+        options: everything else.
+
+    Raises:
+        TypeError, ValueError: what is no surface; values out of range; positions that are not finite; edges with an odd number of triangles
+            above one, or with opposed ones; triangles that are there twice; with safety a surface that intersects itself, with the number of
+            pairs and the first.
+
+    Source: Brochu 2012, chapter 3; Brochu and Bridson 2009.
+    """
+
+    def __init__(
+        self,
+        mesh: SurfaceLike,
+        edge_length: float | None = None,
+        volume_change: float = 0.1,
+        topology: bool = True,
+        safety: bool = True,
+        merge: MergeGaps = "both",
+        *,
+        fixed: npt.ArrayLike | None = None,
+        options: TrackingOptions | None = None,
+    ) -> None:
+        x, t = surface_arrays(mesh, name="mesh")
+        if len(t) == 0:
+            raise ValueError("mesh must have a triangle")
+        if edge_length is None:
+            edges = np.concatenate([t[:, :2], t[:, 1:], t[:, ::2]])
+            edge_length = float(np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).mean())
+        self._options = TrackingOptions() if options is None else _checks.one_of_type("options", options, TrackingOptions)
+        self._arguments: dict[str, Any] = {
+            "edge_length": float(_checks.positive("edge_length", edge_length)),
+            "volume_change": volume_change,
+            "topology": topology,
+            "safety": safety,
+            "merge": merge,
+        }
+        self._core: Any = _surface.TrackedSurface(
+            np.ascontiguousarray(x, np.float64),
+            np.ascontiguousarray(t, np.int32),
+            None if fixed is None else _checks.mask("fixed", np.asarray(fixed), (len(x),)),
+            self._options.core(**self._arguments),
+        )
+        self._carried: list[CarriedData] = []
+        self._observer: Observer | None = None
+        self.time = 0.0
+
+    @property
+    def vertices(self) -> Floats:
+        """(n, 3) float64, m, a read-only view: it follows motions; after operations there is another one, and this one stays as it is."""
+        return self._core.vertices  # type: ignore[no-any-return]
+
+    @property
+    def triangles(self) -> Ints:
+        """(m, 3) int32, counter-clockwise as seen from outside, a read-only view as `vertices`."""
+        return self._core.triangles  # type: ignore[no-any-return]
+
+    @property
+    def edges(self) -> Ints:
+        """(k, 2) int32, ascending: a copy."""
+        return CollisionMesh(None, np.array(self.triangles)).edges
+
+    @property
+    def fixed(self) -> npt.NDArray[np.bool_]:
+        """(n,) truth values, vertices that stay: a copy."""
+        return self._core.fixed  # type: ignore[no-any-return]
+
+    @property
+    def generation(self) -> int:
+        """Grows whenever the triangles change."""
+        return int(self._core.generation)
+
+    @property
+    def edge_length(self) -> float:
+        """The edge length that is aimed at, m."""
+        return float(self._arguments["edge_length"])
+
+    @property
+    def options(self) -> TrackingOptions:
+        """The options, which do not change."""
+        return self._options
+
+    @property
+    def observer(self) -> Observer | None:
+        """Asked before an operation is kept, with its kind and the vertices of its edges: a function that returns whether it may be."""
+        return self._observer
+
+    @observer.setter
+    def observer(self, function: Observer | None) -> None:
+        self._observer = None if function is None else _checks.function("observer", function)
+
+    @property
+    def mesh(self) -> TriangleMesh:
+        """A copy as a mesh."""
+        return TriangleMesh(np.array(self.vertices), np.array(self.triangles))
+
+    def carry(
+        self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction = "interpolate"
+    ) -> CarriedData:
+        """Have data of elements follow all operations from now on.
+
+        Args:
+            values: (n,) or (n, k) numbers, a copy of which is carried: of vertices, triangles, or `edges`.
+            on: which of these.
+            rule: "interpolate", "inherit" (from the nearest), "sum" (amounts, whose sum is kept), "largest", or a function of the values
+                (s, k) and weights (s,) of the sources of an element, which returns its (k,).
+
+        Returns:
+            The data, with the values of now in `.array`.
+
+        Raises:
+            TypeError, ValueError: other lengths, values that are not finite, unknown names.
+        """
+        _checks.choice("on", on, CarryOn)
+        if not callable(rule):
+            _checks.choice("rule", rule, CarryRule)
+        array = np.array(_checks.numbers("values", values))
+        n = {"vertices": len(self.vertices), "triangles": len(self.triangles), "edges": len(self.edges) if on == "edges" else 0}[on]
+        if array.ndim not in (1, 2) or len(array) != n:
+            raise ValueError(f"values must have shape ({n},) or ({n}, k), not {array.shape}")
+        _checks.require_finite("values", array)
+        data = CarriedData(array, on, rule)
+        self._carried.append(data)
+        return data
+
+    def drop(self, data: CarriedData) -> None:
+        """Let data follow no more. Raises ValueError for data that do not."""
+        self._carried.remove(data)
+
+    def improve(self) -> SurfaceEvents:
+        """Improve the mesh, with merges and splits where options allow them.
+
+        Returns:
+            What was done, with counts in `.counts`.
+        """
+        edges = self._edges_if_carried()
+        counts, events = self._core.improve(self._asked())
+        return self._follow(SurfaceEvents(events, TrackingCounts.of(counts)), edges)
+
+    def apply(self, kind: EventKind, edges: npt.ArrayLike) -> tuple[npt.NDArray[np.int8], SurfaceEvents]:
+        """Try one kind of operation at edges, one after the other.
+
+        Args:
+            kind: "split", "flip", "collapse" or "merge".
+            edges: (k, 2) integers, vertices of edges; for merges (k, 4), those of two edges. Operations do not renumber vertices until the
+                end.
+
+        Returns:
+            (k,) int8, 0 where it was done and the place in `OperationCounts` of the reason where not; and the events.
+
+        Raises:
+            TypeError, ValueError: other kinds or shapes, vertices that do not exist.
+        """
+        rows = index_rows("edges", edges, 4 if kind == "merge" else 2)
+        before = self._edges_if_carried()
+        ends, events = self._core.apply(EVENT_KIND("kind", kind), np.ascontiguousarray(rows), self._asked())
+        return ends, self._follow(SurfaceEvents(events), before)
+
+    def smooth(self) -> int:
+        """Move vertices within the surface, for better triangles; return how many moved."""
+        return int(self._core.smooth())
+
+    def _asked(self) -> Callable[[Any, Ints], bool] | None:
+        """Return what the core asks: the observer, with the kind as a word."""
+        ask = self._observer
+        return None if ask is None else lambda kind, vertices: bool(ask(kind.name, vertices))
+
+    def _edges_if_carried(self) -> Ints:
+        """Return the edges, where data of edges follow."""
+        return self.edges if any(data.on == "edges" for data in self._carried) else np.zeros((0, 2), np.int32)
+
+    def _follow(self, events: SurfaceEvents, edges: Ints) -> SurfaceEvents:
+        """Let data follow."""
+        if len(events):
+            after = self._edges_if_carried()
+            for data in self._carried:
+                data.follow(events, edges, after)
+        return events
+
+    def move(self, ends: npt.ArrayLike, dt: float = 1.0) -> MotionReport:
+        """Move the vertices to ends (n, 3), m, in a step of dt seconds, as far as nothing is in the way.
+
+        Ends with nothing in the way come out bit for bit. Vertices that are fixed stay. Obstacles go to the places that `move_obstacle` was
+        given. Where nothing else helps, all end at the same part of their ways.
+
+        Raises:
+            TypeError, ValueError: another shape, positions that are not finite, dt <= 0; the surface is as before.
+        """
+        y = np.ascontiguousarray(float_rows("ends", ends, 3))
+        if y.shape != self.vertices.shape:
+            raise ValueError(f"ends must have {len(self.vertices)} rows, one per vertex, not {len(y)}")
+        _checks.require_finite("ends", y)
+        report = self._core.move(y, _checks.positive("dt", dt))
+        return MotionReport(report.contacts, report.repelled, report.pushed, report.zone_vertices, report.fraction)
+
+    def step(self, velocity: Velocity, dt: float, method: StepMethod = "rk4") -> MotionReport:
+        """Improve the mesh, and move it in a velocity for dt seconds: `improve`, and then `follow`, whose arguments these are."""
+        if not isinstance(velocity, np.ndarray):
+            self.improve()
+        return self.follow(velocity, dt, method)
+
+    def follow(self, velocity: Velocity, dt: float, method: StepMethod = "rk4") -> MotionReport:
+        """Move the surface in a velocity for dt seconds.
+
+        Args:
+            velocity: a `Flow` or any function of points (n, 3), m, and time, s, that returns (n, 3), m/s; a `MacField`; or velocities of
+                the vertices (n, 3); before these, `step` does not improve the mesh.
+            dt: s.
+            method: of the ways of vertices: "euler", "midpoint", or "rk4", the classical one of fourth order.
+
+        Returns:
+            The sums over the motions of the step: where one has to end early, the step goes on from there.
+
+        Raises:
+            TypeError, ValueError: other velocities, shapes or methods; values that are not finite.
+            RuntimeError: the surface is stuck: after twenty motions the step is not over.
+        """
+        _checks.choice("method", method, StepMethod)
+        left = _checks.positive("dt", dt)
+        totals = np.zeros(4, np.int64)
+        for cut in range(_MOST_CUTS):
+            report = self.move(self._ends(velocity, left, method), left)
+            totals += report[:4]
+            self.time += report.fraction * left
+            left *= 1.0 - report.fraction
+            if report.fraction == 1.0:
+                return MotionReport(*map(int, totals), 1.0, cut)
+        raise RuntimeError(f"the surface is stuck: {left:g} s of a step of {dt:g} s are left after {_MOST_CUTS} motions; a shorter step helps")
+
+    def _ends(self, velocity: Velocity, dt: float, method: StepMethod) -> Floats:
+        """Return where the velocity takes the vertices."""
+        x, t = np.array(self.vertices), self.time
+        if isinstance(velocity, np.ndarray):
+            return x + dt * _checks.incoming("velocity", velocity, np.dtype(np.float64), x.shape)
+        if isinstance(velocity, MacField):
+            field = velocity
+
+            def u(points: Floats, time: float) -> Floats:
+                return np.asarray(sample_field(field, np.ascontiguousarray(points, field.dtype), time=time), np.float64)
+        else:
+            function = _checks.function("velocity", velocity)
+
+            def u(points: Floats, time: float) -> Floats:
+                found = np.asarray(function(points, time), np.float64)
+                if found.shape != points.shape:
+                    raise ValueError(f"velocity must return an array of shape {points.shape}, not {found.shape}")
+                return found
+
+        first = u(x, t)
+        if method == "euler":
+            return x + dt * first
+        second = u(x + 0.5 * dt * first, t + 0.5 * dt)
+        if method == "midpoint":
+            return x + dt * second
+        third = u(x + 0.5 * dt * second, t + 0.5 * dt)
+        fourth = u(x + dt * third, t + dt)
+        return x + dt / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
+
+    def add_obstacle(self, obstacle: SurfaceLike) -> slice:
+        """Add a surface that this one must not touch; it stays where it is unless `move_obstacles` says otherwise.
+
+        Args:
+            obstacle: as the mesh of the class, or a `surface` shape, which is extracted at half the edge length.
+
+        Returns:
+            Where its vertices are among those of all obstacles.
+
+        Raises:
+            TypeError, ValueError: what is no surface, or one that meets this surface, with the number of pairs.
+        """
+        x, t = surface_arrays(obstacle, name="obstacle")
+        first = len(self.obstacle_vertices)
+        self._core.add_obstacle(np.ascontiguousarray(x, np.float64), np.ascontiguousarray(t, np.int32))
+        return slice(first, first + len(x))
+
+    @property
+    def obstacle_vertices(self) -> Floats:
+        """(k, 3), m, of all obstacles: a copy."""
+        return self._core.obstacle_vertices  # type: ignore[no-any-return]
+
+    def move_obstacles(self, ends: npt.ArrayLike) -> None:
+        """Say where the vertices (k, 3) of all obstacles are at the end of the next motion. Raises ValueError for another shape."""
+        self._core.move_obstacles(np.ascontiguousarray(float_rows("ends", ends, 3)))
+
+    def volume(self) -> float:
+        """Return the volume within, m^3: of an open surface, that of the cone to its first vertex."""
+        return float(self._core.volume())
+
+    def area(self) -> float:
+        """Return the area, m^2."""
+        return float(self._core.area())
+
+    def components(self) -> Ints:
+        """Return the number (m,) of the part of the surface that each triangle is in, counted by their first triangles."""
+        return self.mesh.component
+
+    def audit(self) -> SurfaceAudit:
+        """Return the state of the surface, found anew by the exact test and by counting."""
+        t = np.array(self.triangles)
+        defects = _surface.surface_defects(t)
+        edges = self.edges
+        x = self.vertices
+        lengths = np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
+        bounds = self._options.shortest * self.edge_length, self._options.longest * self.edge_length
+        within = (lengths >= bounds[0]) & (lengths <= bounds[1])
+        corners = x[t]
+        sides = np.linalg.norm(np.roll(corners, -1, 1) - corners, axis=2)
+        areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+        ordered = np.sort(sides, axis=1)
+        sines = areas / np.maximum(ordered[:, 1] * ordered[:, 2], np.finfo(np.float64).tiny)
+        return SurfaceAudit(
+            int(self._core.intersections()),
+            defects["boundary_edges"],
+            defects["odd_edges"],
+            defects["crowded_edges"],
+            defects["unpaired_edges"],
+            defects["repeated_triangles"] + defects["repeated_corners"],
+            len(np.unique(t)) - len(edges) + len(t),
+            self.mesh.components if len(t) else 0,
+            float(within.mean()) if len(edges) else 1.0,
+            float((sines < np.sin(np.deg2rad(20.0))).mean()) if len(t) else 0.0,
+            float(lengths.min()) if len(edges) else 0.0,
+            float(lengths.max()) if len(edges) else 0.0,
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that a run needs to go on with the same bits: arrays, time, obstacles and data that follow."""
+        return {
+            "vertices": np.array(self.vertices),
+            "triangles": np.array(self.triangles),
+            "fixed": self.fixed,
+            "time": self.time,
+            "obstacle_vertices": self.obstacle_vertices,
+            "obstacle_triangles": self._core.obstacle_triangles,
+            "carried": [np.array(data.array) for data in self._carried],
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to a snapshot of this surface, with the same obstacles and data. Raises ValueError for one of another surface."""
+        if len(snapshot["carried"]) != len(self._carried):
+            raise ValueError(f"the snapshot has data of {len(snapshot['carried'])} kinds, the surface of {len(self._carried)}")
+        if not np.array_equal(snapshot["obstacle_triangles"], self._core.obstacle_triangles):
+            raise ValueError("the snapshot has other obstacles than the surface")
+        self._core.set(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], False)
+        if len(snapshot["obstacle_vertices"]):
+            self._core.place_obstacles(snapshot["obstacle_vertices"])
+        self.time = float(snapshot["time"])
+        for data, array in zip(self._carried, snapshot["carried"], strict=True):
+            data._array = np.array(array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle and copy. Observers are not part of it."""
+        carried = [(data.on, data.rule) for data in self._carried]
+        return {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot(), "carried": carried}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over the state of pickle."""
+        snapshot = state["snapshot"]
+        unsafe = {**state["arguments"], "safety": False}
+        self._options, self._arguments = state["options"], state["arguments"]
+        options = self._options.core(**unsafe)
+        self._core = _surface.TrackedSurface(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], options)
+        if len(snapshot["obstacle_vertices"]):
+            self._core.add_obstacle(snapshot["obstacle_vertices"], snapshot["obstacle_triangles"])
+        self._core.set_safety(bool(self._arguments["safety"]))
+        self._observer = None
+        self._carried = [CarriedData(np.array(a), *k) for a, k in zip(snapshot["carried"], state["carried"], strict=True)]
+        self.time = snapshot["time"]
+
+    def __repr__(self) -> str:
+        """One line with the counts."""
+        return f"<TrackedSurface: {len(self.vertices)} vertices, {len(self.triangles)} triangles, edges of {self.edge_length:g} m>"
