@@ -10,8 +10,8 @@ import numpy as np
 from meniscus import _checks
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
-from meniscus.mesh.placement import placed
 from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.shapes import placed
 from meniscus.surface import TrackedSurface, TrackingOptions, remesh
 
 Without = Literal["none", "split", "collapse", "flip", "smooth"]
@@ -77,4 +77,5 @@ def start_mesh(path: str | None, shape: Any, edge: float, center: tuple[float, f
     _checks.positive("edge", edge)
     if path is None:
         return remesh(shape, edge)
-    return remesh(placed(TriangleMesh.read(path), center, size), edge)
+    mesh = TriangleMesh.read(path)
+    return remesh(placed((np.array(mesh.vertices), np.array(mesh.triangles)), center, size), edge)

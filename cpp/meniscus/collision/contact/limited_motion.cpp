@@ -11,7 +11,8 @@ void limit_motion(CollisionMesh& mesh, std::span<const mesh::Point> start, std::
   require(start.size() == end.size() && part.size() == end.size(), "start and end must have equally many positions");
   const std::vector<mesh::Point> wanted(end.begin(), end.end());
   std::vector<int> halved(end.size(), 0);
-  std::vector<std::uint8_t> touching(end.size(), 0), changed;
+  std::vector<std::uint8_t> touching(end.size(), 0), changed(end.size(), 0);
+  for (std::size_t v = 0; v < end.size(); ++v) changed[v] = static_cast<std::uint8_t>(start[v] != end[v]);
   std::fill(part.begin(), part.end(), 1.0);
   for (;;) {
     std::fill(touching.begin(), touching.end(), std::uint8_t{0});

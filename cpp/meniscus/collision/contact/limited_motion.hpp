@@ -19,7 +19,7 @@ constexpr int most_halvings = 6;
 
 /// Shortens the ways of vertices from `start` to `end` until nothing touches on any of them: those of elements that do go half as far,
 /// again and again. `end` becomes what all reach together; `part` gets the parts of the ways, 0 to 1. Ways with nothing in them keep
-/// their ends to the bit. Throws InvalidArgument where elements touch at the start.
+/// their ends to the bit. Pairs of vertices that stay are not tested. Throws InvalidArgument where elements touch at the start.
 void limit_motion(CollisionMesh& mesh, std::span<const mesh::Point> start, std::span<const StillMesh> still, std::span<mesh::Point> end,
                   std::span<double> part);
 

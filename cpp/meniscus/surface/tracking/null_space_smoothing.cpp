@@ -14,6 +14,9 @@ constexpr Index vertex_chunk = 512;
 /// Scalar product of unit normals before and after, at least; vertices of triangles that turn farther stay.
 constexpr double least_smooth_turn = 0.5;
 
+/// Ways shorter than this part of the size of the triangles around are not taken: they would only blur the surface.
+constexpr double least_smooth_way = 0.02;
+
 /// Whether the triangles of a star are one closed fan.
 bool closed_fan(const mesh::VertexStars<3>& stars, Index v, std::span<const Triangle> triangles) {
   const auto corners = stars.at(v);
@@ -59,7 +62,9 @@ void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std
       Point way = Point::Zero();
       for (int k = rank; k < 3; ++k) way += q.vectors.col(k) * q.vectors.col(k).dot(pull);
       if (rank == 1 && normal.squaredNorm() > 0) way -= normal * (normal.dot(way) / normal.squaredNorm());
-      out[v] = x[v] + way;
+      // The area vectors add up to twice the area.
+      const double size = weight / (2 * static_cast<double>(stars.at(v).size()));
+      if (way.squaredNorm() > least_smooth_way * least_smooth_way * size) out[v] = x[v] + way;
     }
   });
   // What would turn triangles over stays.

@@ -32,14 +32,6 @@ void require_options(const TrackingOptions& o) {
   require(o.flip_sweeps >= 0, "flip_sweeps must not be negative, but is ", o.flip_sweeps);
 }
 
-/// Triangles of the surface, then those of the obstacles.
-std::vector<Triangle> with_obstacles(std::span<const Triangle> triangles, std::size_t vertices, const Obstacles& obstacles) {
-  std::vector<Triangle> all(triangles.begin(), triangles.end());
-  const auto first = static_cast<std::int32_t>(vertices);
-  for (const Triangle& c : obstacles.triangles) all.push_back({c[0] + first, c[1] + first, c[2] + first});
-  return all;
-}
-
 }  // namespace
 
 TrackedSurface::TrackedSurface(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, const TrackingOptions& o)
@@ -49,6 +41,11 @@ TrackedSurface::TrackedSurface(const mesh::TriangleMeshView& surface, std::span<
 }
 
 void TrackedSurface::set(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, bool test) {
+  replace(surface, fixed, test);
+  contact_.reset();
+}
+
+void TrackedSurface::replace(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, bool test) {
   require(fixed.empty() || fixed.size() == surface.vertices.size(), "fixed must have one flag per vertex, ", surface.vertices.size(),
           ", not ", fixed.size());
   if (test) require_sound(surface);
@@ -96,6 +93,7 @@ void TrackedSurface::add_obstacle(const mesh::TriangleMeshView& obstacle) {
             met.edge_face.size() + met.face_edge.size(), " pairs of edges and triangles");
   }
   obstacles_ = std::move(more);
+  contact_.reset();
   obstacle_ends_ = obstacles_.vertices;
 }
 
@@ -111,6 +109,8 @@ void TrackedSurface::place_obstacles(std::span<const Point> places) {
 }
 
 TrackingCounts TrackedSurface::improve(mesh::SurfaceEvents& events) {
+  ComponentVolumes before;
+  if (options.keep_volume) before = measure_components({vertices(), triangles()});
   editor_.assign({vertices(), triangles()}, fixed_, obstacles_, options, observer);
   if (options.split) split_edges(editor_);
   if (options.flip) flip_edges(editor_);
@@ -122,7 +122,18 @@ TrackingCounts TrackedSurface::improve(mesh::SurfaceEvents& events) {
   std::vector<std::uint8_t> fixed;
   editor_.finish(x, c, fixed);
   TrackingCounts counts = editor_.counts;
-  if (options.smooth) smooth(c, fixed, x, counts);
+  if (editor_.events().size() > 0) contact_.reset();
+  try {
+    std::vector<Point> to(x);
+    if (options.smooth) smooth_positions({x, c}, fixed, options.ridge, to);
+    for (std::size_t v = 0; v < x.size(); ++v) counts.smoothed += static_cast<Index>(to[v] != x[v]);
+    if (options.keep_volume) restore_volume(before, c, fixed, to);
+    counts.limited = approach(c, x, to);
+  } catch (...) {
+    // It may be that of the new triangles already, which will not be.
+    contact_.reset();
+    throw;
+  }
   take(events, x, c, fixed);
   return counts;
 }
@@ -133,7 +144,7 @@ void TrackedSurface::take(mesh::SurfaceEvents& events, std::vector<Point>& x, st
   events = editor_.events();
   // Views of the arrays before stay what they are.
   if (events.size() > 0)
-    set({x, triangles}, fixed, false);
+    replace({x, triangles}, fixed, false);
   else
     std::copy(x.begin(), x.end(), positions().begin());
 }
@@ -160,40 +171,97 @@ std::vector<Refusal> TrackedSurface::apply(mesh::EventKind kind, std::span<const
   std::vector<Triangle> c;
   std::vector<std::uint8_t> fixed;
   editor_.finish(x, c, fixed);
+  contact_.reset();
   take(events, x, c, fixed);
   return ends;
 }
 
 Index TrackedSurface::smooth() {
-  std::vector<Point> x(vertices().begin(), vertices().end());
-  TrackingCounts counts;
-  smooth(triangles(), fixed_, x, counts);
+  std::vector<Point> x(vertices().begin(), vertices().end()), to(x);
+  smooth_positions({x, triangles()}, fixed_, options.ridge, to);
+  Index moved = 0;
+  for (std::size_t v = 0; v < x.size(); ++v) moved += static_cast<Index>(to[v] != x[v]);
+  approach(triangles(), x, to);
   const NoInterrupts whole;
   std::copy(x.begin(), x.end(), positions().begin());
-  return counts.smoothed;
+  return moved;
 }
 
-void TrackedSurface::smooth(std::span<const Triangle> triangles, std::span<const std::uint8_t> fixed, std::vector<Point>& x,
-                            TrackingCounts& counts) const {
-  if (triangles.empty()) return;
-  std::vector<Point> to(x.size());
-  smooth_positions({x, triangles}, fixed, options.ridge, to);
-  std::vector<double> part(x.size(), 1.0);
-  if (options.safety) {
-    collision::CollisionMesh own(std::nullopt, triangles);
-    std::vector<collision::StillMesh> still;
-    std::optional<collision::CollisionMesh> other;
-    if (!obstacles_.triangles.empty()) {
-      other.emplace(std::nullopt, obstacles_.triangles);
-      still.push_back({&*other, obstacles_.vertices});
-    }
-    collision::limit_motion(own, x, still, to, part);
+TrackedSurface::Contact& TrackedSurface::contact(std::span<const Triangle> triangles, std::size_t vertices) const {
+  if (!contact_) {
+    std::vector<Triangle> all(triangles.begin(), triangles.end());
+    const auto first = static_cast<std::int32_t>(vertices);
+    for (const Triangle& c : obstacles_.triangles) all.push_back({c[0] + first, c[1] + first, c[2] + first});
+    contact_.emplace(all);
   }
+  return *contact_;
+}
+
+Index TrackedSurface::approach(std::span<const Triangle> triangles, std::vector<Point>& x, std::vector<Point>& to) const {
+  Index kept_back = 0;
+  if (options.safety && x != to) {
+    const std::size_t n = x.size();
+    for (std::vector<Point>* list : {&x, &to}) list->insert(list->end(), obstacles_.vertices.begin(), obstacles_.vertices.end());
+    std::vector<double> part(x.size(), 1.0);
+    collision::limit_motion(contact(triangles, n).mesh, x, {}, to, part);
+    kept_back = std::count_if(part.begin(), part.end(), [](double p) { return p < 1; });
+    to.resize(n);
+  }
+  std::swap(x, to);
+  return kept_back;
+}
+
+void TrackedSurface::restore_volume(const ComponentVolumes& before, std::span<const Triangle> triangles,
+                                    std::span<const std::uint8_t> fixed, std::span<Point> x) const {
+  // What is less is rounding.
+  constexpr double least = 1e-13;
+  const mesh::SurfaceEvents& events = editor_.events();
+  for (const mesh::EventKind kind : events.kinds)
+    if (kind == mesh::EventKind::merge || kind == mesh::EventKind::pinch) return;
+  const ComponentVolumes now = measure_components({x, triangles});
+  if (now.volume.size() != before.volume.size()) return;
+  std::vector<double> missing(now.volume.size(), 0.0);
+  std::vector<std::uint8_t> known(now.volume.size(), 0);
+  // Vertices that were there before tell which part is which.
   for (std::size_t v = 0; v < x.size(); ++v) {
-    counts.smoothed += static_cast<Index>(to[v] != x[v]);
-    counts.limited += static_cast<Index>(part[v] < 1);
+    const std::int32_t slot = events.vertices[v], p = now.part[v];
+    if (p < 0 || known[p] != 0 || static_cast<std::size_t>(slot) >= before.part.size()) continue;
+    known[p] = 1;
+    const std::int32_t q = before.part[slot];
+    const double gone = before.volume[q] - now.volume[p];
+    if (before.closed[q] != 0 && std::abs(gone) > least * std::abs(now.volume[p])) missing[p] = gone;
   }
-  x = std::move(to);
+  if (std::all_of(missing.begin(), missing.end(), [](double m) { return m == 0; })) return;
+  std::vector<Point> ways(x.size());
+  offset_components({x, triangles}, now, missing, ways);
+  for (std::size_t v = 0; v < x.size(); ++v)
+    if (fixed[v] == 0) x[v] += ways[v];
+}
+
+void TrackedSurface::repel(Contact& meeting, std::span<const Point> start, const collision::ContactNodes& nodes, double dt,
+                           std::span<Point> ends, MotionReport& report) const {
+  if (!meeting.repulsion) {
+    collision::RepulsionOptions rule;
+    rule.elastic = collision::ElasticRule::full_gap;
+    rule.generous = 1;
+    rule.history = false;
+    // The surface has no shape at rest.
+    rule.clamp = std::numeric_limits<double>::infinity();
+    const std::vector<double> thickness(start.size(), options.proximity * options.edge_length), friction(start.size(), 0.0);
+    meeting.repulsion.emplace(meeting.mesh, start, thickness, friction, rule);
+  }
+  collision::Repulsion& repulsion = *meeting.repulsion;
+  repulsion.find(meeting.mesh, nodes, start);
+  if (repulsion.size() == 0) return;
+  std::vector<Point> before(start.size()), after;
+  for (std::size_t v = 0; v < start.size(); ++v) before[v] = (ends[v] - start[v]) / dt;
+  after = before;
+  repulsion.push(nodes, start, after, dt);
+  for (std::size_t v = 0; v < fixed_.size(); ++v)
+    if (after[v] != before[v]) {
+      ends[v] = start[v] + dt * after[v];
+      ++report.repelled;
+    }
 }
 
 MotionReport TrackedSurface::move(std::span<const Point> ends, double dt) {
@@ -206,38 +274,15 @@ MotionReport TrackedSurface::move(std::span<const Point> ends, double dt) {
   for (std::size_t v = 0; v < n; ++v)
     if (fixed_[v] != 0) to[v] = vertices()[v];
   if (options.safety && n > 0) {
-    const std::vector<Triangle> all = with_obstacles(triangles(), n, obstacles_);
-    collision::CollisionMesh mesh(std::nullopt, all);
+    Contact& meeting = contact(triangles(), n);
     std::vector<Point> start(vertices().begin(), vertices().end());
     start.insert(start.end(), obstacles_.vertices.begin(), obstacles_.vertices.end());
     to.insert(to.end(), obstacle_ends_.begin(), obstacle_ends_.end());
     std::vector<double> inverse_masses(start.size(), 0.0);
     for (std::size_t v = 0; v < n; ++v) inverse_masses[v] = fixed_[v] != 0 ? 0.0 : 1.0;
     const collision::ContactNodes nodes(inverse_masses);
-    const double gap = options.proximity * options.edge_length;
-    if (gap > 0) {
-      collision::RepulsionOptions rule;
-      rule.elastic = collision::ElasticRule::full_gap;
-      rule.generous = 1;
-      rule.history = false;
-      // The surface has no shape at rest.
-      rule.clamp = std::numeric_limits<double>::infinity();
-      const std::vector<double> thickness(start.size(), gap), friction(start.size(), 0.0);
-      collision::Repulsion repulsion(mesh, start, thickness, friction, rule);
-      repulsion.find(mesh, nodes, start);
-      if (repulsion.size() > 0) {
-        std::vector<Point> before(start.size()), after;
-        for (std::size_t v = 0; v < start.size(); ++v) before[v] = (to[v] - start[v]) / dt;
-        after = before;
-        repulsion.push(nodes, start, after, dt);
-        for (std::size_t v = 0; v < n; ++v)
-          if (after[v] != before[v]) {
-            to[v] = start[v] + dt * after[v];
-            ++report.repelled;
-          }
-      }
-    }
-    collision::ContactResolver resolver(mesh, nodes);
+    if (options.proximity > 0) repel(meeting, start, nodes, dt, to, report);
+    collision::ContactResolver resolver(meeting.mesh, nodes);
     collision::ResolveOptions rules;
     rules.impulse_passes = 3;
     const std::vector<Point> pushed = to;

@@ -8,6 +8,7 @@
 #include "meniscus/collision/contact/resolve.hpp"
 #include "meniscus/core/block.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/surface/tracking/component_volumes.hpp"
 #include "meniscus/surface/tracking/surface_editor.hpp"
 
 namespace meniscus::surface {
@@ -75,9 +76,22 @@ class TrackedSurface {
  private:
   void take(mesh::SurfaceEvents& events, std::vector<mesh::Point>& x, std::span<const mesh::Triangle> triangles,
             std::span<const std::uint8_t> fixed);
+  void replace(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, bool test);
   void require_sound(const mesh::TriangleMeshView& surface) const;
-  void smooth(std::span<const mesh::Triangle> triangles, std::span<const std::uint8_t> fixed, std::vector<mesh::Point>& vertices,
-              TrackingCounts& counts) const;
+  /// Surface and obstacles as one mesh of contact, for as long as the triangles are the same.
+  struct Contact {
+    explicit Contact(std::span<const mesh::Triangle> all) : mesh(std::nullopt, all) {}
+    collision::CollisionMesh mesh;
+    std::optional<collision::Repulsion> repulsion;
+  };
+  Contact& contact(std::span<const mesh::Triangle> triangles, std::size_t vertices) const;
+  /// Adds to the ends of vertices what gives closed parts the volume that they had before the operations, if the topology is the same.
+  void restore_volume(const ComponentVolumes& before, std::span<const mesh::Triangle> triangles, std::span<const std::uint8_t> fixed,
+                      std::span<mesh::Point> ends) const;
+  /// Moves vertices towards `to`, as far as nothing touches; returns how many were kept back.
+  Index approach(std::span<const mesh::Triangle> triangles, std::vector<mesh::Point>& vertices, std::vector<mesh::Point>& to) const;
+  void repel(Contact& contact, std::span<const mesh::Point> start, const collision::ContactNodes& nodes, double dt,
+             std::span<mesh::Point> ends, MotionReport& report) const;
 
   std::span<mesh::Point> positions() { return {reinterpret_cast<mesh::Point*>(vertices_.data()), fixed_.size()}; }
 
@@ -88,6 +102,7 @@ class TrackedSurface {
   std::vector<mesh::Point> obstacle_ends_;
   Index generation_ = 0;
   SurfaceEditor editor_;
+  mutable std::optional<Contact> contact_;
 };
 
 }  // namespace meniscus::surface

@@ -2,6 +2,7 @@
 
 #include "meniscus/collision/proximity/proximity.hpp"
 #include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/parallel.hpp"
 
 #include <cmath>
 #include <tuple>
@@ -13,6 +14,8 @@ using mesh::DynamicSurface;
 using mesh::Point;
 using mesh::Triangle;
 using Edge = std::array<std::int32_t, 2>;
+
+constexpr Index pair_chunk = 512;
 
 /// The four vertices around the two triangles of an edge, in the direction in which these traverse their outer edges.
 struct Hole {
@@ -61,33 +64,40 @@ collision::ElementProximity proximity_of(const DynamicSurface& s, const Edge& fi
                               {s.position(first[0]), s.position(first[1]), s.position(second[0]), s.position(second[1])});
 }
 
+/// Pairs of edges closer than the distance to merge, in parallel.
 void find_pairs(const SurfaceEditor& editor, std::vector<EdgePair>& out) {
   const DynamicSurface& s = editor.mesh;
-  out.clear();
   const double most = editor.options().merge_distance * editor.options().edge_length;
-  for (std::int32_t t = 0; t < s.slots(); ++t) {
-    if (!s.alive(t)) continue;
-    if (t % 1024 == 0) check_interrupt();
-    const Triangle& c = s.triangle(t);
-    mesh::Box around = editor.guard().box_of(t);
-    around.low.array() -= most;
-    around.high.array() += most;
-    editor.guard().for_each_near(around, [&](std::int32_t u) {
-      if (u <= t || !s.alive(u)) return;
-      const Triangle& o = s.triangle(u);
-      for (const std::int32_t v : c)
-        if (v == o[0] || v == o[1] || v == o[2]) return;
-      for (std::size_t i = 0; i < 3; ++i)
-        for (std::size_t j = 0; j < 3; ++j) {
-          const Edge first{std::min(c[i], c[(i + 1) % 3]), std::max(c[i], c[(i + 1) % 3])};
-          const Edge second{std::min(o[j], o[(j + 1) % 3]), std::max(o[j], o[(j + 1) % 3])};
-          if (!near(s, first, second, most)) continue;
-          const auto close = proximity_of(s, first, second);
-          if (!(close.distance < most)) continue;
-          out.push_back(first < second ? EdgePair{close.distance, first, second} : EdgePair{close.distance, second, first});
+  std::vector<std::vector<EdgePair>> found(static_cast<std::size_t>((s.slots() + pair_chunk - 1) / pair_chunk));
+  parallel_for(0, s.slots(), pair_chunk, [&](Index begin, Index end) {
+    auto& own = found[static_cast<std::size_t>(begin / pair_chunk)];
+    for (auto t = static_cast<std::int32_t>(begin); t < static_cast<std::int32_t>(end); ++t) {
+      if (!s.alive(t)) continue;
+      const Triangle& c = s.triangle(t);
+      mesh::Box around = editor.guard().box_of(t);
+      around.low.array() -= most;
+      around.high.array() += most;
+      editor.guard().for_each_near(around, [&](std::int32_t u) {
+        if (u == t || !s.alive(u)) return;
+        const Triangle& o = s.triangle(u);
+        for (const std::int32_t v : c)
+          if (v == o[0] || v == o[1] || v == o[2]) return;
+        // An edge with two triangles is traversed upwards by one of them.
+        for (std::size_t i = 0; i < 3; ++i) {
+          const Edge first{c[i], c[(i + 1) % 3]};
+          if (first[0] > first[1]) continue;
+          for (std::size_t j = 0; j < 3; ++j) {
+            const Edge second{o[j], o[(j + 1) % 3]};
+            if (second[0] > second[1] || second < first || !near(s, first, second, most)) continue;
+            const double distance = proximity_of(s, first, second).distance;
+            if (distance < most) own.push_back({distance, first, second});
+          }
         }
-    });
-  }
+      });
+    }
+  });
+  out.clear();
+  for (const auto& own : found) out.insert(out.end(), own.begin(), own.end());
   const auto key = [](const EdgePair& p) { return std::tuple(p.distance, p.first, p.second); };
   std::sort(out.begin(), out.end(), [&](const EdgePair& a, const EdgePair& b) { return key(a) < key(b); });
   out.erase(std::unique(out.begin(), out.end(), [&](const EdgePair& a, const EdgePair& b) { return key(a) == key(b); }), out.end());

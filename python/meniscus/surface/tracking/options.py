@@ -28,7 +28,8 @@ class TrackingOptions:
         merge_distance: parts that are closer merge.
         proximity: parts that are closer repel each other; less than `merge_distance`.
         butterfly: new vertices of split edges lie on a smooth surface through their neighbours; else in the middle of the edge.
-        keep_volume: vertices of collapsed edges lie where the volume stays what it was, on smooth parts.
+        keep_volume: an improvement leaves the volume of closed parts as it was, unless parts merge or split: by where it puts the vertices
+            of collapsed edges, and by an offset of each part at the end.
         frozen_boundary: edges of the boundary of an open surface are neither split nor collapsed, as printed; else they are, along it.
         ridge: a vertex is on a ridge where the second eigenvalue of its quadric exceeds this part of the first, and at a corner where the
             third does.

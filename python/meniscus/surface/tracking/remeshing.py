@@ -17,8 +17,9 @@ from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.tracking.options import TrackingOptions
 from meniscus.surface.tracking.tracked_surface import TrackedSurface
 
-# Edges of extracted surfaces are so long on average, in spacings.
+# Edges of extracted surfaces are so long on average, in spacings; those of remeshed ones, in units of what is aimed at.
 _EXTRACTED = 0.75
+_REMESHED = 0.83
 
 
 def remesh(
@@ -39,7 +40,7 @@ def remesh(
     Raises:
         TypeError, ValueError: what is no surface, or as `TrackedSurface`; a shape of two dimensions or without bounds.
     """
-    length = _checks.positive("edge_length", edge_length)
+    length = _checks.positive("edge_length", edge_length) / _REMESHED
     target: Any
     if isinstance(surface, Shape):
         if surface.dimension != 3:
@@ -49,7 +50,6 @@ def remesh(
     else:
         mesh = surface_arrays(surface)
         target = MeshDistance(*mesh)
-    # Splits of edges above 4/3 and collapses of those below 4/5 bring the mean to the length itself.
     options = TrackingOptions(longest=4.0 / 3.0, shortest=0.55, curvature=curvature)
     tracked = TrackedSurface(mesh, length, topology=False, safety=safety, merge="none", options=options)
     for _ in range(_checks.integer("passes", passes, 1)):

@@ -23,6 +23,7 @@ class Dumbbell(Tracked):
 
     name: ClassVar[str] = "dumbbell"
     summary: ClassVar[str] = "a dumbbell that moves by mean curvature and parts"
+    stages: ClassVar[tuple[str, ...]] = ("move",)
     box: ClassVar[Any] = ((-0.82, -0.32, -0.32), (0.82, 0.32, 0.32))
 
     method: CurvatureMethod = parameter("explicit", "time integration")
@@ -42,8 +43,6 @@ class Dumbbell(Tracked):
 
     def advance(self, time: float, dt: float) -> None:
         """Follow the curvature."""
-        with self.stage("improve"):
-            self.surface.improve()
         with self.stage("move"):
             self.last_report = mean_curvature_motion(self.surface, dt, method=self.method, largest_step=self.dt)
 

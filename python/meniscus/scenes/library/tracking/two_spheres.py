@@ -42,6 +42,7 @@ class TwoSpheres(Tracked):
 
     name: ClassVar[str] = "two-spheres"
     summary: ClassVar[str] = "two spheres grow along their normals, merge, and shrink"
+    stages: ClassVar[tuple[str, ...]] = ("move",)
     box: ClassVar[Any] = ((-0.66, -0.42, -0.42), (0.66, 0.42, 0.42))
 
     method: NormalMethod = parameter("faces", "offset faces, or mean normals of vertices, which do not converge")
@@ -63,8 +64,6 @@ class TwoSpheres(Tracked):
 
     def advance(self, time: float, dt: float) -> None:
         """Grow until t = 1, then shrink."""
-        with self.stage("improve"):
-            self.surface.improve()
         with self.stage("move"):
             speed = SPEED if time + 0.5 * dt < 1.0 else -SPEED
-            self.last_report = normal_motion(self.surface, speed, dt, method=self.method, improve=True)
+            self.last_report = normal_motion(self.surface, speed, dt, method=self.method)
