@@ -1,0 +1,284 @@
+"""Motions of tracked surfaces: exact solutions with their orders, the experiments of the thesis, meshes that fit, nothing that intersects."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+import meniscus as ms
+from meniscus.scenes.library.tracking.curl_noise import CurlNoise
+from meniscus.scenes.library.tracking.dumbbell import Dumbbell
+from meniscus.scenes.library.tracking.enright import Enright
+from meniscus.scenes.library.tracking.two_spheres import TwoSpheres, exact_distance
+from meniscus.surface import TrackedSurface, TrackingOptions, mean_curvature_motion, normal_motion, remesh
+
+
+def radii(surface: TrackedSurface) -> np.ndarray:
+    return np.asarray(np.linalg.norm(surface.vertices, axis=1))
+
+
+def vertex_areas(surface: TrackedSurface) -> np.ndarray:
+    t = np.array(surface.triangles)
+    areas = np.asarray(ms.mesh.TriangleMesh(np.array(surface.vertices), t).areas)
+    return np.asarray(np.bincount(t.ravel(), np.repeat(areas / 3, 3), len(surface.vertices)))
+
+
+@pytest.mark.parametrize("speed", [0.4, -0.4])
+def test_a_sphere_moves_along_its_normals(speed: float) -> None:
+    errors = []
+    for level in (2, 3):
+        surface = TrackedSurface(ms.mesh.icosphere(level))
+        for _ in range(10):
+            normal_motion(surface, speed, 0.05)
+        assert surface.audit().sound
+        errors.append(np.abs(radii(surface) - (1 + 0.5 * speed)).max())
+    assert errors[1] < 3e-3
+    assert errors[0] > 3 * errors[1]
+    assert surface.time == pytest.approx(0.5)
+
+
+def test_a_box_that_grows_gets_round_and_one_that_shrinks_stays_sharp() -> None:
+    """The Minkowski sum with a ball, with an error of first order, and a smaller box, exactly but for the operations."""
+    from support.meshes import box
+
+    d, errors = 0.15, []
+    for edge in (0.08, 0.04):
+        surface = TrackedSurface(remesh(box(), edge), edge)
+        for _ in range(round(1.2 / edge)):
+            normal_motion(surface, d, edge / 1.2)
+        assert surface.audit().sound
+        x = np.asarray(surface.vertices) - 0.5
+        errors.append(np.abs(np.linalg.norm(np.maximum(np.abs(x) - 0.5, 0), axis=1) - d).max())
+        exact = 1 + 6 * d + 3 * np.pi * d**2 + 4 / 3 * np.pi * d**3
+        assert surface.volume() == pytest.approx(exact, rel=0.28 * edge)
+    assert errors[0] < 0.022
+    assert np.log2(errors[0] / errors[1]) > 0.85
+    sharp = TrackedSurface(remesh(box(), 0.08), 0.08)
+    for _ in range(15):
+        normal_motion(sharp, -d, 1 / 15)
+    assert sharp.audit().sound
+    assert sharp.volume() == pytest.approx((1 - 2 * d) ** 3, rel=2e-3)
+    assert np.abs(np.abs(np.asarray(sharp.vertices) - 0.5).max(axis=1) - (0.5 - d)).max() < 5e-3
+
+
+def test_mean_normals_of_vertices_blunt_what_stays_sharp() -> None:
+    """The negative control: at the corner of a box they go the way of one plane, where three meet."""
+    from support.meshes import box
+
+    reach = {}
+    for method in ("faces", "vertices"):
+        surface = TrackedSurface(remesh(box(), 0.1), 0.1)
+        normal_motion(surface, -0.2, 0.1, method=method, improve=False)  # type: ignore[arg-type]
+        reach[method] = np.abs(np.asarray(surface.vertices) - 0.5).min(axis=1).max()
+    assert reach["faces"] == pytest.approx(0.48, abs=1e-12)
+    assert reach["vertices"] == pytest.approx(0.5 - 0.02 / np.sqrt(3), abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["explicit", "backward-euler"])
+def test_a_sphere_shrinks_by_its_curvature(method: Any) -> None:
+    """R^2 = R0^2 - 4 t, with order two in the edges."""
+    errors = []
+    for level in (1, 2):
+        surface = TrackedSurface(ms.mesh.icosphere(level), merge="none")
+        # Errors of the steps are of order one: they fall with the square of the edges here.
+        mean_curvature_motion(surface, 0.1, method=method, largest_step=2e-3 / 4 ** (level - 1), improve=False)
+        errors.append(np.abs(radii(surface) - np.sqrt(0.6)).max())
+    assert errors[1] < 5e-3
+    assert np.log2(errors[0] / errors[1]) > 1.8
+
+
+def test_curvature_with_remeshing_converges() -> None:
+    errors = []
+    for edge in (0.2, 0.1):
+        mesh = remesh(ms.surface.Sphere((0.0, 0.0, 0.0), 1.0), edge)
+        surface = TrackedSurface(mesh, edge)
+        mean_curvature_motion(surface, 0.1, largest_step=0.002)
+        assert surface.audit().sound
+        assert surface.audit().euler == 2
+        errors.append(np.abs(radii(surface) - np.sqrt(0.6)).mean())
+    assert np.log2(errors[0] / errors[1]) > 0.85
+
+
+def test_a_cylinder_between_frozen_rims_shrinks_by_half_the_rate() -> None:
+    """r^2 = r0^2 - 2 t away from the rims, which stay."""
+    n, m = 48, 60
+    u, z = (a.ravel() for a in np.meshgrid(2 * np.pi * np.arange(n) / n, np.linspace(-2, 2, m), indexing="ij"))
+    x = np.stack([np.cos(u), np.sin(u), z], 1)
+    i, j = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(m - 1), indexing="ij"))
+    a, b = i * m + j, (i + 1) % n * m + j
+    t = np.concatenate([np.stack([a, b, b + 1], 1), np.stack([a, b + 1, a + 1], 1)]).astype(np.int32)
+    surface = TrackedSurface((x, t), merge="none", options=TrackingOptions(frozen_boundary=True))
+    mean_curvature_motion(surface, 0.1, largest_step=1e-3, improve=False)
+    left = np.asarray(surface.vertices)
+    middle = np.abs(left[:, 2]) < 0.3
+    assert np.hypot(left[middle, 0], left[middle, 1]).mean() == pytest.approx(np.sqrt(0.8), rel=2e-3)
+    assert np.array_equal(left[np.abs(z) == 2], x[np.abs(z) == 2])
+
+
+def test_remeshed_surfaces_fit() -> None:
+    shape = ms.surface.Torus((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 1.0, 0.4)
+    mesh = remesh(shape, 0.1)
+    surface = TrackedSurface(mesh, 0.1)
+    audit = surface.audit()
+    assert audit.sound
+    assert (audit.euler, audit.components) == (0, 1)
+    edges = surface.edges
+    x = np.asarray(mesh.vertices)
+    assert np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).mean() == pytest.approx(0.1, rel=0.08)
+    assert np.abs(shape.signed_distance(np.ascontiguousarray(x))).max() < 1e-6
+    assert audit.small_angles == 0
+
+
+def run(scene: Any, end: float, every: int = 1) -> list[Any]:
+    """Step a scene to a time; the surface is sound after each `every`-th step. Returns the audits."""
+    scene.setup()
+    audits = []
+    steps = round(end / scene.dt)
+    for k in range(steps):
+        scene.advance(k * scene.dt, scene.dt)
+        if k % every == 0 or k == steps - 1:
+            audits.append(scene.surface.audit())
+            assert audits[-1].sound, (k, audits[-1])
+    return audits
+
+
+def test_two_coarse_spheres_merge_and_come_back() -> None:
+    """With edges of 0.05 everything is coarse, but one part without handles is left, near the exact surface."""
+    scene = TwoSpheres(edge=0.05, dt=0.01)
+    run(scene, 2.0, 4)
+    audit = scene.surface.audit()
+    assert (audit.euler, audit.components) == (2, 1)
+    distance = np.abs(exact_distance(np.asarray(scene.surface.vertices)))
+    assert distance.max() < 0.016
+    assert np.average(distance, weights=vertex_areas(scene.surface)) < 2.5e-3
+    assert scene.surface.volume() == pytest.approx(0.0734668, rel=0.05)
+
+
+def test_a_coarse_dumbbell_parts_in_time() -> None:
+    scene = Dumbbell(edge=0.04)
+    scene.setup()
+    parted = None
+    for k in range(250):
+        scene.advance(k * 1e-4, 1e-4)
+        if k == 124:
+            assert scene.report(0.0125)["neck"] == pytest.approx(0.1279, rel=0.02)
+            assert scene.surface.volume() == pytest.approx(0.12328, rel=0.02)
+        if parted is None and scene.surface.mesh.components == 2:
+            parted = (k + 1) * 1e-4
+    assert parted == pytest.approx(0.02193, rel=0.07)
+    audit = scene.surface.audit()
+    assert audit.sound
+    assert (audit.euler, audit.components) == (4, 2)
+
+
+def test_the_flow_of_enright_with_few_triangles() -> None:
+    scene = Enright(edge=0.02, dt=0.02)
+    run(scene, 3.0, 10)
+    assert scene.surface.volume() == pytest.approx(scene.first_volume, rel=3e-3)
+    off = np.abs(np.linalg.norm(np.asarray(scene.surface.vertices) - 0.35, axis=1) - 0.15)
+    assert off.mean() < 0.06 * 0.02
+    assert scene.surface.audit().components == 1
+
+
+@pytest.mark.parametrize("safety", [True, False])
+def test_noise_folds_the_surface(safety: bool) -> None:
+    scene = CurlNoise(edge=0.15, safety=safety)
+    scene.setup()
+    for k in range(40):
+        scene.advance(0.05 * k, 0.05)
+    assert scene.surface.audit().intersections == 0
+    assert scene.surface.volume() == pytest.approx(scene.first_volume, rel=0.01)
+
+
+# --- the experiments of the thesis, whole -----------------------------------------------------------------------------------------
+
+SPHERES = {0.04: (0.00811073, 0.00114493), 0.02: (0.00236906, 0.00042705), 0.01: (0.00129011, 0.000174606)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edge", [0.04, 0.02])
+def test_two_spheres(edge: float) -> None:
+    """Errors at most 1.5 times those of Table 3.1; volume and neck; merged within four steps of contact."""
+    scene = TwoSpheres(edge=edge)
+    scene.setup()
+    merged = None
+    for k in range(400):
+        scene.advance(0.005 * k, 0.005)
+        if merged is None and scene.surface.mesh.components == 1:
+            merged = k + 1
+        if k == 199:
+            assert scene.surface.volume() == pytest.approx(0.4866851, rel=0.005 if edge <= 0.02 else 0.02)
+        if k % 20 == 19:
+            assert scene.surface.audit().sound
+    assert merged is not None
+    assert 50 <= merged <= 54
+    audit = scene.surface.audit()
+    assert (audit.euler, audit.components) == (2, 1)
+    x = np.asarray(scene.surface.vertices)
+    distance = np.abs(exact_distance(x))
+    most, mean = SPHERES[edge]
+    assert distance.max() < 1.5 * most
+    assert np.average(distance, weights=vertex_areas(scene.surface)) < 1.5 * mean
+    assert scene.surface.volume() == pytest.approx(0.0734668, rel=0.01 if edge <= 0.02 else 0.04)
+    neck = np.abs(x[:, 0]) < 0.6 * edge
+    assert np.hypot(x[neck, 1], x[neck, 2]).mean() == pytest.approx(0.1122499, abs=edge / 2)
+
+
+@pytest.mark.slow
+def test_mean_normals_do_not_converge() -> None:
+    """Errors of offset faces go on falling where those of vertex normals have stopped."""
+    errors: dict[str, list[float]] = {}
+    for method in ("faces", "vertices"):
+        for edge in (0.04, 0.02):
+            scene = TwoSpheres(edge=edge, method=method)
+            run(scene, 2.0, 100)
+            errors.setdefault(method, []).append(float(np.abs(exact_distance(np.asarray(scene.surface.vertices))).max()))
+    assert errors["faces"][1] < 0.6 * errors["faces"][0]
+    assert errors["vertices"][1] > 0.6 * errors["vertices"][0]
+
+
+@pytest.mark.slow
+def test_dumbbell() -> None:
+    scene = Dumbbell(edge=0.02)
+    scene.setup()
+    parted = None
+    for k in range(250):
+        scene.advance(k * 1e-4, 1e-4)
+        if k == 124:
+            x = np.asarray(scene.surface.vertices)
+            measured = scene.report(0.0125)["neck"], np.abs(x[:, 0]).max(), np.hypot(x[:, 1], x[:, 2]).max()
+            assert measured == pytest.approx((0.1279, 0.7000, 0.2079), rel=0.01)
+            assert scene.surface.volume() == pytest.approx(0.12328, rel=0.02)
+        if parted is None and scene.surface.mesh.components == 2:
+            parted = (k + 1) * 1e-4
+        if k % 10 == 0:
+            assert scene.surface.audit().sound
+    assert parted == pytest.approx(0.02193, rel=0.04)
+    audit = scene.surface.audit()
+    assert (audit.euler, audit.components) == (4, 2)
+
+
+@pytest.mark.slow
+def test_enright() -> None:
+    scene = Enright()
+    scene.setup()
+    peak, worst, audits = 0, 0.0, []
+    for k in range(300):
+        scene.advance(0.01 * k, 0.01)
+        peak = max(peak, len(scene.surface.triangles))
+        worst = max(worst, abs(scene.surface.volume() / scene.first_volume - 1))
+        if k == 149:
+            assert scene.surface.area() == pytest.approx(4.1175 * 4 * np.pi * 0.15**2, rel=0.003)
+        if k % 10 == 9:
+            audits.append(scene.surface.audit())
+            assert audits[-1].sound
+    assert 22000 <= peak <= 30000
+    assert worst < 0.003
+    assert scene.surface.volume() == pytest.approx(scene.first_volume, rel=0.0018)
+    off = np.abs(np.linalg.norm(np.asarray(scene.surface.vertices) - 0.35, axis=1) - 0.15) / 0.01
+    assert off.mean() < 0.03
+    assert off.max() < 0.4
+    assert audits[-1].components == 1
+    assert np.mean([a.edges_within for a in audits]) >= 0.99
+    assert np.mean([a.small_angles for a in audits]) <= 0.01
