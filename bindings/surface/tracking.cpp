@@ -2,8 +2,8 @@
 #include "collision/pair_arrays.hpp"
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/surface/tracking/mean_curvature.hpp"
-#include "meniscus/surface/tracking/normal_motion.hpp"
+#include "meniscus/surface/tracking/motions/mean_curvature.hpp"
+#include "meniscus/surface/tracking/motions/normal_motion.hpp"
 #include "meniscus/surface/tracking/tracked_surface.hpp"
 
 namespace meniscus::bindings {
@@ -142,20 +142,18 @@ void bind_events(py::module_& m) {
              interruptible([&] { mesh::replay(self, points, corners); });
              return py::make_tuple(copied<double>(points), copied<std::int32_t>(corners));
            })
-      .def("carry",
-           [](const SurfaceEvents& self, mesh::CarryOn on, mesh::CarryRule rule, const py::array& before, const py::array& before_edges,
-              const py::array& after_edges) {
-             const double* const values = data_of<double>(before, "values");
-             const auto columns = static_cast<int>(before.shape(1));
-             const auto from = elements_of<2>(before_edges, "edges"), to = elements_of<2>(after_edges, "edges");
-             std::vector<double> after;
-             interruptible([&] {
-               mesh::carry(self, on, rule, columns, {values, static_cast<std::size_t>(before.size())}, from, to, after);
-             });
-             py::array_t<double> out({static_cast<py::ssize_t>(after.size()) / columns, static_cast<py::ssize_t>(columns)});
-             std::copy(after.begin(), after.end(), out.mutable_data());
-             return out;
-           });
+      .def("carry", [](const SurfaceEvents& self, mesh::CarryOn on, mesh::CarryRule rule, const py::array& before,
+                       const py::array& before_edges, const py::array& after_edges) {
+        const double* const values = data_of<double>(before, "values");
+        const auto columns = static_cast<int>(before.shape(1));
+        const auto from = elements_of<2>(before_edges, "edges"), to = elements_of<2>(after_edges, "edges");
+        std::vector<double> after;
+        interruptible(
+            [&] { mesh::carry(self, on, rule, columns, {values, static_cast<std::size_t>(before.size())}, from, to, after); });
+        py::array_t<double> out({static_cast<py::ssize_t>(after.size()) / columns, static_cast<py::ssize_t>(columns)});
+        std::copy(after.begin(), after.end(), out.mutable_data());
+        return out;
+      });
 }
 
 void bind_motions(py::module_& m) {
@@ -235,8 +233,7 @@ void bind_tracking(py::module_& m) {
         return interruptible([&] { return std::make_unique<TrackedSurface>(mesh::TriangleMeshView{x, t}, flags, options); });
       }))
       .def_property_readonly("vertices", [](TrackedSurface& self) { return sealed_view<double>(self.vertex_block()); })
-      .def_property_readonly("triangles",
-                             [](TrackedSurface& self) { return sealed_view<std::int32_t>(self.triangle_block()); })
+      .def_property_readonly("triangles", [](TrackedSurface& self) { return sealed_view<std::int32_t>(self.triangle_block()); })
       .def_property_readonly("fixed",
                              [](const TrackedSurface& self) {
                                py::array_t<bool> out(static_cast<py::ssize_t>(self.fixed().size()));
@@ -264,7 +261,8 @@ void bind_tracking(py::module_& m) {
       .def("place_obstacles",
            [](TrackedSurface& self, const py::array& places) { self.place_obstacles(positions_of(places, "obstacles")); })
       .def("set_safety", [](TrackedSurface& self, bool safety) { self.options.safety = safety; })
-      .def_property_readonly("obstacle_vertices", [](const TrackedSurface& self) { return copied<double>(self.obstacles().vertices); })
+      .def_property_readonly("obstacle_vertices",
+                             [](const TrackedSurface& self) { return copied<double>(self.obstacles().vertices); })
       .def_property_readonly("obstacle_triangles",
                              [](const TrackedSurface& self) { return copied<std::int32_t>(self.obstacles().triangles); })
       .def("improve",
@@ -279,7 +277,8 @@ void bind_tracking(py::module_& m) {
              const std::int32_t* const first = data_of<std::int32_t>(rows, "edges");
              SurfaceEvents events;
              self.observer = observer_of(observer);
-             const auto ends = interruptible([&] { return self.apply(kind, {first, static_cast<std::size_t>(rows.size())}, events); });
+             const auto ends =
+                 interruptible([&] { return self.apply(kind, {first, static_cast<std::size_t>(rows.size())}, events); });
              return py::make_tuple(copied<std::int8_t>(ends), std::move(events));
            })
       .def("smooth", [](TrackedSurface& self) { return interruptible([&] { return self.smooth(); }); })

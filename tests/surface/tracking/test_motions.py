@@ -1,10 +1,9 @@
-"""Motions of tracked surfaces: exact solutions with their orders, the experiments of the thesis, meshes that fit, nothing that intersects."""
+"""Motions of tracked surfaces: exact solutions with their orders, the experiments of the thesis, meshes that fit."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-
 
 import meniscus as ms
 from meniscus.scenes.library.tracking.curl_noise import CurlNoise

@@ -6,8 +6,8 @@
 
 namespace meniscus::collision {
 
-void limit_motion(CollisionMesh& mesh, std::span<const mesh::Point> start, std::span<const StillMesh> still, std::span<mesh::Point> end,
-                  std::span<double> part) {
+void limit_motion(CollisionMesh& mesh, std::span<const mesh::Point> start, std::span<const StillMesh> still,
+                  std::span<mesh::Point> end, std::span<double> part) {
   require(start.size() == end.size() && part.size() == end.size(), "start and end must have equally many positions");
   const std::vector<mesh::Point> wanted(end.begin(), end.end());
   std::vector<int> halved(end.size(), 0);
@@ -17,8 +17,12 @@ void limit_motion(CollisionMesh& mesh, std::span<const mesh::Point> start, std::
   for (;;) {
     std::fill(touching.begin(), touching.end(), std::uint8_t{0});
     const auto mark_vertex = [&](std::int32_t v) { touching[v] = 1; };
-    const auto mark_edge = [&](std::int32_t e) { for (const std::int32_t v : mesh.edges()[e]) touching[v] = 1; };
-    const auto mark_face = [&](std::int32_t f) { for (const std::int32_t v : mesh.triangles()[f]) touching[v] = 1; };
+    const auto mark_edge = [&](std::int32_t e) {
+      for (const std::int32_t v : mesh.edges()[e]) touching[v] = 1;
+    };
+    const auto mark_face = [&](std::int32_t f) {
+      for (const std::int32_t v : mesh.triangles()[f]) touching[v] = 1;
+    };
     const Motion motion{start, end};
     bool any = false;
     const CollisionPairs own = mesh.collisions(motion, ContactMode::any, {changed, false});

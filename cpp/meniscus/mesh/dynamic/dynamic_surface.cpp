@@ -20,13 +20,13 @@ SurfaceDefects find_defects(std::span<const Triangle> triangles) {
     }
     if (at.size() % 2 != 0) ++found.odd_edges;
     if (at.size() % 2 == 0 && at.size() > 2) ++found.crowded_edges;
-    std::size_t forwards = 0;
+    std::ptrdiff_t forwards = 0;
     for (const std::int32_t t : at) {
       const Triangle& c = triangles[t];
       const auto [a, b] = edges[e];
-      forwards += static_cast<std::size_t>((c[0] == a && c[1] == b) || (c[1] == a && c[2] == b) || (c[2] == a && c[0] == b));
+      if ((c[0] == a && c[1] == b) || (c[1] == a && c[2] == b) || (c[2] == a && c[0] == b)) ++forwards;
     }
-    if (2 * forwards != at.size()) ++found.unpaired_edges;
+    if (2 * forwards != std::ssize(at)) ++found.unpaired_edges;
   }
   std::vector<Triangle> sorted;
   for (Triangle c : triangles) {
@@ -107,8 +107,8 @@ bool DynamicSurface::ring(std::int32_t v, std::int32_t first, std::vector<std::i
 }
 
 std::int32_t DynamicSurface::partner(std::int32_t t, std::int32_t a, std::int32_t b, bool through_inside) const {
-  // Angles around the edge, from the triangle. The inside lies behind its normal: clockwise as seen against the direction in which
-  // the triangle traverses the edge.
+  // Angles around the edge, from the triangle. The inside lies behind its normal: clockwise as seen against the direction in
+  // which the triangle traverses the edge.
   const bool forward = traverses(t, a, b);
   const Point& origin = position(forward ? a : b);
   const Point axis = (position(forward ? b : a) - origin).normalized();
@@ -196,7 +196,8 @@ void DynamicSurface::changed(std::size_t mark, std::vector<std::int32_t>& out) c
 }
 
 Index DynamicSurface::nbytes() const {
-  return static_cast<Index>(positions_.capacity() * sizeof(Point) + triangles_.capacity() * sizeof(Triangle) + alive_.capacity()) +
+  return static_cast<Index>(positions_.capacity() * sizeof(Point) + triangles_.capacity() * sizeof(Triangle) +
+                            alive_.capacity()) +
          stars_.nbytes();
 }
 

@@ -31,7 +31,8 @@ struct SurfaceDefects {
 
   /// Whether the invariants I1 to I4 hold; `open` allows edges with one triangle.
   bool sound(bool open) const {
-    return (open || boundary_edges == 0) && odd_edges == 0 && unpaired_edges == 0 && repeated_corners == 0 && repeated_triangles == 0;
+    return (open || boundary_edges == 0) && odd_edges == 0 && unpaired_edges == 0 && repeated_corners == 0 &&
+           repeated_triangles == 0;
   }
 };
 

@@ -15,8 +15,8 @@ std::uint64_t key_of(const Edge& e) { return static_cast<std::uint64_t>(e[0]) <<
 
 /// New values of the targets of one event, from values before it. Transfers of one target follow each other.
 template <class T, class RowOf>
-void apply(std::span<const T> transfers, CarryRule rule, std::size_t columns, std::vector<double>& values, std::vector<double>& scratch,
-           RowOf&& row_of) {
+void apply(std::span<const T> transfers, CarryRule rule, std::size_t columns, std::vector<double>& values,
+           std::vector<double>& scratch, RowOf&& row_of) {
   scratch.clear();
   for (std::size_t i = 0; i < transfers.size();) {
     const std::size_t begin = i;
@@ -146,15 +146,15 @@ void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vect
     switch (events.changes[i]) {
       case Change::moved:
       case Change::new_vertex:
-        if (static_cast<std::size_t>(which) >= vertices.size()) vertices.resize(static_cast<std::size_t>(which) + 1);
+        if (which >= std::ssize(vertices)) vertices.resize(which + 1);
         vertices[which] = events.points[events.rows[i]];
         break;
       case Change::removed_element:
         alive[which] = 0;
         break;
       case Change::new_element:
-        if (static_cast<std::size_t>(which) >= triangles.size()) {
-          triangles.resize(static_cast<std::size_t>(which) + 1);
+        if (which >= std::ssize(triangles)) {
+          triangles.resize(which + 1);
           alive.resize(triangles.size(), 0);
         }
         triangles[which] = events.corners[events.rows[i]];
@@ -188,8 +188,8 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
     const auto& first = of_vertices ? events.first_vertex_transfer : events.first_triangle_transfer;
     const auto row_of = [](std::int32_t i) { return static_cast<std::size_t>(i); };
     for (Index i = 0; i < events.size(); ++i)
-      apply(std::span(transfers).subspan(static_cast<std::size_t>(first[i]), static_cast<std::size_t>(first[i + 1] - first[i])), rule,
-            width, values, scratch, row_of);
+      apply(std::span(transfers).subspan(first[i], first[i + 1] - first[i]),
+            rule, width, values, scratch, row_of);
     for (const std::int32_t slot : of_vertices ? events.vertices : events.triangles) {
       const auto from = values.begin() + static_cast<std::ptrdiff_t>(row_of(slot) * width);
       after.insert(after.end(), from, from + columns);
@@ -206,7 +206,7 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
   for (Index i = 0; i < events.size(); ++i) {
     const auto first = static_cast<std::size_t>(events.first_edge_transfer[i]);
     const auto transfers =
-        std::span(events.edge_transfers).subspan(first, static_cast<std::size_t>(events.first_edge_transfer[i + 1]) - first);
+        std::span(events.edge_transfers).subspan(first, events.first_edge_transfer[i + 1] - first);
     for (const EdgeTransfer& t : transfers) row_of(t.source), row_of(t.target);
     apply(transfers, rule, width, values, scratch, row_of);
   }

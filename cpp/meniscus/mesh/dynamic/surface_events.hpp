@@ -16,9 +16,9 @@ enum class EventKind : std::int8_t {
   merge,     ///< two edges become a tube
 };
 
-/// What flows from an element into another. Values per unit (positions, ages, densities) become the sum of weight times value, where
-/// the weights of a target have the sum 1; amounts (masses, circulations) become the sum of share times amount, where the shares of a
-/// source have the sum 1. Elements that are no target keep what they have.
+/// What flows from an element into another. Values per unit (positions, ages, densities) become the sum of weight times value,
+/// where the weights of a target have the sum 1; amounts (masses, circulations) become the sum of share times amount, where the
+/// shares of a source have the sum 1. Elements that are no target keep what they have.
 struct Transfer {
   std::int32_t target, source;
   double weight, share;
@@ -70,8 +70,8 @@ struct SurfaceEvents {
   void finish(const DynamicSurface& surface);
 };
 
-/// Positions and triangles with the numbers that they have after the events, from those before. Positions are those of the events:
-/// vertices that move elsewhere keep what they had.
+/// Positions and triangles with the numbers that they have after the events, from those before. Positions are those of the
+/// events: vertices that move elsewhere keep what they had.
 void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vector<Triangle>& triangles);
 
 /// Rules for data that follow.
@@ -85,8 +85,8 @@ enum class CarryRule : std::int8_t {
 /// Elements that data belong to.
 enum class CarryOn : std::int8_t { vertices, edges, triangles };
 
-/// Rows of `columns` numbers, one per element: before the events, and after. For edges `before_edges` and `after_edges` list the edges
-/// of the rows, ascending.
+/// Rows of `columns` numbers, one per element: before the events, and after. For edges `before_edges` and `after_edges` list the
+/// edges of the rows, ascending.
 void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns, std::span<const double> before,
            std::span<const std::array<std::int32_t, 2>> before_edges, std::span<const std::array<std::int32_t, 2>> after_edges,
            std::vector<double>& after);

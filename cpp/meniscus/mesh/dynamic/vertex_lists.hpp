@@ -15,12 +15,12 @@ class VertexLists {
   /// Empty lists with room for `room(v)` numbers each.
   template <class Room>
   void reset(Index vertices, Room&& room) {
-    lists_.resize(static_cast<std::size_t>(vertices));
+    lists_.resize(vertices);
     std::size_t at = 0;
     for (Index v = 0; v < vertices; ++v) {
       const std::int32_t most = room(v);
       lists_[v] = {at, 0, most};
-      at += static_cast<std::size_t>(most);
+      at += most;
     }
     numbers_.resize(at);
   }
@@ -39,12 +39,12 @@ class VertexLists {
     if (list.count == list.room) {
       const std::size_t first = numbers_.size();
       list.room = std::max(8, 2 * list.room);
-      numbers_.resize(first + static_cast<std::size_t>(list.room));
+      numbers_.resize(first + list.room);
       std::copy_n(numbers_.begin() + static_cast<std::ptrdiff_t>(list.first), list.count,
                   numbers_.begin() + static_cast<std::ptrdiff_t>(first));
       list.first = first;
     }
-    numbers_[list.first + static_cast<std::size_t>(list.count++)] = number;
+    numbers_[list.first + list.count++] = number;
   }
 
   /// The last number takes the place of the one removed.

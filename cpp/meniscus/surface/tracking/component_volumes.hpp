@@ -1,10 +1,10 @@
 /// Volumes of the parts of a surface, and the small offset that brings them back.
 ///
-/// An improvement of the mesh shifts volume in and out, by flips and smoothing where the surface is curved. Closed parts get it back by
-/// an offset along their normals that is the same for a whole part: at most a few thousandths of an edge.
+/// An improvement of the mesh shifts volume in and out, by flips and smoothing where the surface is curved. Closed parts get it
+/// back by an offset along their normals that is the same for a whole part: at most a few thousandths of an edge.
 ///
-/// Source: Müller, "Fast and robust tracking of fluid surfaces", 2009, and Brochu 2012, section 7.7.1 (an offset against drift of the
-/// volume); that it only takes back what operations did, part by part, is ours.
+/// Source: Müller, "Fast and robust tracking of fluid surfaces", 2009, and Brochu 2012, section 7.7.1 (an offset against drift of
+/// the volume); that it only takes back what operations did, part by part, is ours.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -164,7 +164,8 @@ void collapse_onto(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std:
   s.neighbours(b, others);
   for (const std::int32_t w : others) {
     if (w == a) continue;
-    const bool opposite = std::any_of(fans.both.begin(), fans.both.end(), [&](std::int32_t t) { return s.opposite(t, a, b) == w; });
+    const bool opposite =
+        std::any_of(fans.both.begin(), fans.both.end(), [&](std::int32_t t) { return s.opposite(t, a, b) == w; });
     if (opposite) continue;
     const bool joined = s.count_at_edge(a, w) > 0;
     if (joined) editor.transfers.edge(a, w, a, w, 0.5, 1);
@@ -221,7 +222,7 @@ Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
 void collapse_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
   std::vector<RankedEdge> edges;
-  std::vector<std::int32_t> triangles(static_cast<std::size_t>(s.slots()));
+  std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int pass = 0; pass < most_collapse_passes; ++pass) {
     collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {

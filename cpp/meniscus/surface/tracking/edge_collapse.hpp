@@ -1,7 +1,7 @@
 /// Collapse of short edges, by which the surface also parts where it has become thin.
 ///
-/// Source: Brochu 2012, sections 3.2.4 (edge collapse) and 3.2.5. The place that leaves the volume as it is, is after Lindstrom and
-/// Turk, "Fast and memory efficient polygonal simplification", 1998.
+/// Source: Brochu 2012, sections 3.2.4 (edge collapse) and 3.2.5. The place that leaves the volume as it is, is after Lindstrom
+/// and Turk, "Fast and memory efficient polygonal simplification", 1998.
 #pragma once
 
 #include "meniscus/surface/tracking/surface_editor.hpp"
@@ -10,7 +10,8 @@ namespace meniscus::surface {
 
 Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b);
 
-/// Collapses edges below the shortest length, shortest first, until none is left that can be; then edges of triangles with bad angles.
+/// Collapses edges below the shortest length, shortest first, until none is left that can be; then edges of triangles with bad
+/// angles.
 void collapse_edges(SurfaceEditor& editor);
 
 }  // namespace meniscus::surface

@@ -90,7 +90,7 @@ Refusal flip_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b, bool sh
 void flip_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
   std::vector<RankedEdge> edges;
-  std::vector<std::int32_t> triangles(static_cast<std::size_t>(s.slots()));
+  std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int sweep = 0; sweep < editor.options().flip_sweeps && !triangles.empty(); ++sweep) {
     collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {

@@ -29,8 +29,9 @@ void collect_edges(const mesh::DynamicSurface& surface, std::span<const std::int
   }
   const auto key = [](const RankedEdge& e) { return std::tuple(e.rank, e.a, e.b); };
   std::sort(out.begin(), out.end(), [&](const RankedEdge& x, const RankedEdge& y) { return key(x) < key(y); });
-  out.erase(std::unique(out.begin(), out.end(), [](const RankedEdge& x, const RankedEdge& y) { return x.a == y.a && x.b == y.b; }),
-            out.end());
+  out.erase(
+      std::unique(out.begin(), out.end(), [](const RankedEdge& x, const RankedEdge& y) { return x.a == y.a && x.b == y.b; }),
+      out.end());
 }
 
 }  // namespace meniscus::surface

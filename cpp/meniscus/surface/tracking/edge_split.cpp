@@ -58,8 +58,10 @@ bool on_crease(const DynamicSurface& s, std::int32_t v) {
     bool known = false;
     for (std::size_t k = 0; k < found; ++k) {
       const double along = n.dot(planes[k]);
-      if (along >= same) known = true;
-      else if (along > other) return false;
+      if (along >= same)
+        known = true;
+      else if (along > other)
+        return false;
     }
     if (known) continue;
     if (found == planes.size()) return false;
@@ -95,7 +97,8 @@ Point butterfly_point(const DynamicSurface& s, std::int32_t a, std::int32_t b) {
   if (ring_a.size() == 6 && ring_b.size() == 6) {
     // Neighbours of an end, counted from the other end: 1 and 5 are opposite corners, 2 and 4 lie beyond the outer edges.
     const auto x = [&](std::int32_t v) -> const Point& { return s.position(v); };
-    return (8 * (x(a) + x(b)) + 2 * (x(ring_a[1]) + x(ring_a[5])) - (x(ring_a[2]) + x(ring_a[4]) + x(ring_b[2]) + x(ring_b[4]))) / 16;
+    return (8 * (x(a) + x(b)) + 2 * (x(ring_a[1]) + x(ring_a[5])) - (x(ring_a[2]) + x(ring_a[4]) + x(ring_b[2]) + x(ring_b[4]))) /
+           16;
   }
   const bool regular_a = ring_a.size() == 6, regular_b = ring_b.size() == 6;
   if (regular_a) return *irregular_point(s, b, a, ring_b);
@@ -155,7 +158,7 @@ Refusal split_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
 void split_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
   std::vector<RankedEdge> edges;
-  std::vector<std::int32_t> triangles(static_cast<std::size_t>(s.slots()));
+  std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int pass = 0; pass < most_split_passes; ++pass) {
     collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {

@@ -31,7 +31,8 @@ bool closed_fan(const mesh::VertexStars<3>& stars, Index v, std::span<const Tria
 
 }  // namespace
 
-void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, double ridge, std::span<Point> out) {
+void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, double ridge,
+                      std::span<Point> out) {
   const std::span<const Triangle> triangles = surface.triangles;
   const std::span<const Point> x = surface.vertices;
   const mesh::VertexStars<3> stars(triangles, static_cast<Index>(x.size()));
@@ -72,7 +73,8 @@ void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std
   for (int pass = 0; pass < 10; ++pass) {
     bool any = false;
     for (const Triangle& c : triangles) {
-      const Point before = mesh::area_vector(x[c[0]], x[c[1]], x[c[2]]), after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
+      const Point before = mesh::area_vector(x[c[0]], x[c[1]], x[c[2]]),
+                  after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
       if (before.dot(after) >= least_smooth_turn * before.norm() * after.norm()) continue;
       for (const std::int32_t v : c)
         if (out[v] != x[v]) {

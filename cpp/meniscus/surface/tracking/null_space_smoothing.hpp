@@ -1,8 +1,8 @@
-/// Smoothing of a surface along itself: vertices move to the middle of their triangles, but only where that does not change the shape,
-/// which is anywhere on a smooth surface, along ridges, and not at corners.
+/// Smoothing of a surface along itself: vertices move to the middle of their triangles, but only where that does not change the
+/// shape, which is anywhere on a smooth surface, along ridges, and not at corners.
 ///
-/// Source: Brochu 2012, section 3.2.4; Jiao, "Face offsetting", 2007. That vertices of smooth parts also keep the volume, by moving at
-/// right angles to the sum of the area vectors around them, is ours.
+/// Source: Brochu 2012, section 3.2.4; Jiao, "Face offsetting", 2007. That vertices of smooth parts also keep the volume, by
+/// moving at right angles to the sum of the area vectors around them, is ours.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -93,7 +93,7 @@ Refusal SurfaceEditor::commit(mesh::EventKind kind, std::span<const std::int32_t
   const auto& journal = mesh.journal();
   for (std::size_t i = 0; i < journal.size(); ++i) {
     if (journal[i].change == mesh::Change::removed_element) gone_.push_back(journal[i].which);
-    if (journal[i].change == mesh::Change::new_vertex) fixed_.resize(static_cast<std::size_t>(mesh.vertices()), 0);
+    if (journal[i].change == mesh::Change::new_vertex) fixed_.resize(mesh.vertices(), 0);
   }
   guard_.follow(gone_, changed_);
   std::size_t from = 0;
@@ -107,7 +107,7 @@ Refusal SurfaceEditor::commit(mesh::EventKind kind, std::span<const std::int32_t
 
 void SurfaceEditor::finish(std::vector<Point>& vertices, std::vector<Triangle>& triangles, std::vector<std::uint8_t>& fixed) {
   events_.finish(mesh);
-  std::vector<std::int32_t> number(static_cast<std::size_t>(mesh.vertices()), -1);
+  std::vector<std::int32_t> number(mesh.vertices(), -1);
   vertices.clear();
   fixed.clear();
   for (const std::int32_t v : events_.vertices) {

@@ -33,7 +33,7 @@ class SurfaceEditor {
   double shortest() const { return options_.shortest * options_.edge_length; }
   double most_volume() const { return volume_; }
 
-  bool fixed(std::int32_t v) const { return static_cast<std::size_t>(v) < fixed_.size() && fixed_[v] != 0; }
+  bool fixed(std::int32_t v) const { return v < std::ssize(fixed_) && fixed_[v] != 0; }
   double length(std::int32_t a, std::int32_t b) const { return (mesh.position(a) - mesh.position(b)).norm(); }
 
   /// The factor of lengths at an edge: below 1 where the surface is curved, if options ask for it.
@@ -51,8 +51,8 @@ class SurfaceEditor {
   double swept_volume() const;
   /// Takes everything back; returns the reason.
   Refusal refuse(Refusal reason);
-  /// Keeps the operation if it is free of intersections and the observer agrees, else takes it back. `vertices` are for the observer.
-  /// `most_volume`: refuse what changes the volume by more, m^3.
+  /// Keeps the operation if it is free of intersections and the observer agrees, else takes it back. `vertices` are for the
+  /// observer. `most_volume`: refuse what changes the volume by more, m^3.
   Refusal commit(mesh::EventKind kind, std::span<const std::int32_t> vertices, double most_volume);
 
   /// Triangles that the last operation kept changed.

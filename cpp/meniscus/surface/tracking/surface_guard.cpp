@@ -30,7 +30,7 @@ mesh::Box SurfaceGuard::box_of(std::int32_t t) const { return box_around(surface
 void SurfaceGuard::watch(const mesh::DynamicSurface& surface, const Obstacles& obstacles) {
   surface_ = &surface;
   obstacles_ = &obstacles;
-  boxes_.resize(static_cast<std::size_t>(surface.slots()));
+  boxes_.resize(surface.slots());
   for (std::int32_t t = 0; t < surface.slots(); ++t) boxes_[t] = box_of(t);
   grid_.build(boxes_, workspace_);
   boxes_.clear();
@@ -109,7 +109,7 @@ bool SurfaceGuard::nothing_within(std::span<const SweptTet> tets) {
     return false;
   };
   bool found = false;
-  listed_.resize(static_cast<std::size_t>(surface_->vertices()), 0);
+  listed_.resize(surface_->vertices(), 0);
   near_.clear();
   grid_.for_each_overlap(all, [&](std::int32_t u) {
     if (found || !surface_->alive(u)) return;

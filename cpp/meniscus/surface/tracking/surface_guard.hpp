@@ -1,8 +1,9 @@
 /// Exact tests that an operation on a surface leaves it without intersections, and passes nothing.
 ///
-/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a sum of
-/// tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as a whole. So
-/// it is enough to test that no vertex is in one of the tetrahedra. This is as strict as a test of the motion, and needs no time.
+/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a
+/// sum of tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as
+/// a whole. So it is enough to test that no vertex is in one of the tetrahedra. This is as strict as a test of the motion, and
+/// needs no time.
 ///
 /// Source: Brochu 2012, sections 3.2.3 and 3.2.4 (tests of pseudo-motions; of the tetrahedron of a flip).
 #pragma once
@@ -12,8 +13,8 @@
 
 namespace meniscus::surface {
 
-/// A tetrahedron between the triangle abc of the surface and the point d, positive where the surface gains volume, and the vertices
-/// that belong to the operation: what is in the place of these does not count. Unused places hold -2.
+/// A tetrahedron between the triangle abc of the surface and the point d, positive where the surface gains volume, and the
+/// vertices that belong to the operation: what is in the place of these does not count. Unused places hold -2.
 struct SweptTet {
   mesh::Point a, b, c, d;
   std::array<std::int32_t, 8> own;
@@ -32,8 +33,8 @@ class SurfaceGuard {
   /// `surface` and `obstacles` must live as long as the guard is used.
   void watch(const mesh::DynamicSurface& surface, const Obstacles& obstacles);
 
-  /// Whether none of the triangles, which are new or have moved, meets another one. Edges and triangles with a common vertex do not
-  /// count, but triangles that lie on each other beside a common edge do.
+  /// Whether none of the triangles, which are new or have moved, meets another one. Edges and triangles with a common vertex do
+  /// not count, but triangles that lie on each other beside a common edge do.
   bool apart(std::span<const std::int32_t> triangles);
 
   /// Whether no vertex lies in one of the tetrahedra.

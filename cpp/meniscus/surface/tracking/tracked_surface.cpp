@@ -19,22 +19,24 @@ using mesh::Triangle;
 void require_options(const TrackingOptions& o) {
   require(o.edge_length > 0 && std::isfinite(o.edge_length), "edge_length must be positive, not ", o.edge_length);
   require(o.shortest > 0 && o.shortest < o.longest / 2,
-          "lengths must leave room: shortest must be positive and less than half of longest, not ", o.shortest, " and ", o.longest);
+          "lengths must leave room: shortest must be positive and less than half of longest, not ", o.shortest, " and ",
+          o.longest);
   require(o.volume_change >= 0, "volume_change must not be negative, but is ", o.volume_change);
   require(o.least_angle >= 0 && o.least_angle < 1.04 && o.largest_angle > 1.05 && o.largest_angle <= 3.15,
           "angles must allow an equilateral triangle, not from ", o.least_angle, " to ", o.largest_angle, " rad");
   require(o.curvature >= 0 && o.finest > 0 && o.finest <= 1, "curvature must not be negative, and finest must be within 0 and 1");
   require(o.proximity >= 0 && o.merge_distance >= 0, "proximity and merge_distance must not be negative");
   require(o.merge == MergeGaps::none || !o.topology || o.merge_distance > o.proximity,
-          "merge_distance must exceed proximity, the distance at which parts repel each other, but is ", o.merge_distance, " with ",
-          o.proximity);
+          "merge_distance must exceed proximity, the distance at which parts repel each other, but is ", o.merge_distance,
+          " with ", o.proximity);
   require(o.ridge > 0 && o.ridge < 1, "ridge must be within 0 and 1, not ", o.ridge);
   require(o.flip_sweeps >= 0, "flip_sweeps must not be negative, but is ", o.flip_sweeps);
 }
 
 }  // namespace
 
-TrackedSurface::TrackedSurface(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, const TrackingOptions& o)
+TrackedSurface::TrackedSurface(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed,
+                               const TrackingOptions& o)
     : options(o) {
   require_options(options);
   set(surface, fixed, true);
@@ -46,8 +48,8 @@ void TrackedSurface::set(const mesh::TriangleMeshView& surface, std::span<const 
 }
 
 void TrackedSurface::replace(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, bool test) {
-  require(fixed.empty() || fixed.size() == surface.vertices.size(), "fixed must have one flag per vertex, ", surface.vertices.size(),
-          ", not ", fixed.size());
+  require(fixed.empty() || fixed.size() == surface.vertices.size(), "fixed must have one flag per vertex, ",
+          surface.vertices.size(), ", not ", fixed.size());
   if (test) require_sound(surface);
   std::vector<std::uint8_t> flags(surface.vertices.size(), 0);
   std::copy(fixed.begin(), fixed.end(), flags.begin());
@@ -66,8 +68,10 @@ void TrackedSurface::require_sound(const mesh::TriangleMeshView& surface) const 
   mesh::require_valid(surface);
   const mesh::SurfaceDefects d = mesh::find_defects(surface.triangles);
   require(d.repeated_corners == 0, d.repeated_corners, " triangles have a corner twice; mesh.repair removes them");
-  require(d.repeated_triangles == 0, d.repeated_triangles, " triangles have the corners of another one; mesh.repair removes them");
-  require(d.odd_edges == 0, d.odd_edges, " edges have three or another odd number of triangles; a surface passes through edges in pairs");
+  require(d.repeated_triangles == 0, d.repeated_triangles,
+          " triangles have the corners of another one; mesh.repair removes them");
+  require(d.odd_edges == 0, d.odd_edges,
+          " edges have three or another odd number of triangles; a surface passes through edges in pairs");
   require(d.unpaired_edges == 0, d.unpaired_edges,
           " edges have triangles of opposed orientation; mesh.repair turns them to one side");
   if (!options.safety) return;
@@ -76,8 +80,8 @@ void TrackedSurface::require_sound(const mesh::TriangleMeshView& surface) const 
   if (met.size() == 0) return;
   const auto& edge = all.edges()[met[0][0]];
   const Triangle& c = surface.triangles[met[0][1]];
-  require(false, "the surface intersects itself at ", met.size(), " pairs of edges and triangles, the first of them edge (", edge[0], ", ",
-          edge[1], ") and triangle (", c[0], ", ", c[1], ", ", c[2], "); safety=False takes it as it is");
+  require(false, "the surface intersects itself at ", met.size(), " pairs of edges and triangles, the first of them edge (",
+          edge[0], ", ", edge[1], ") and triangle (", c[0], ", ", c[1], ", ", c[2], "); safety=False takes it as it is");
 }
 
 void TrackedSurface::add_obstacle(const mesh::TriangleMeshView& obstacle) {
@@ -98,7 +102,8 @@ void TrackedSurface::add_obstacle(const mesh::TriangleMeshView& obstacle) {
 }
 
 void TrackedSurface::move_obstacles(std::span<const Point> ends) {
-  require(ends.size() == obstacles_.vertices.size(), "obstacles have ", obstacles_.vertices.size(), " vertices, not ", ends.size());
+  require(ends.size() == obstacles_.vertices.size(), "obstacles have ", obstacles_.vertices.size(), " vertices, not ",
+          ends.size());
   mesh::require_finite(ends, "ends of obstacles");
   obstacle_ends_.assign(ends.begin(), ends.end());
 }
@@ -149,11 +154,13 @@ void TrackedSurface::take(mesh::SurfaceEvents& events, std::vector<Point>& x, st
     std::copy(x.begin(), x.end(), positions().begin());
 }
 
-std::vector<Refusal> TrackedSurface::apply(mesh::EventKind kind, std::span<const std::int32_t> rows, mesh::SurfaceEvents& events) {
+std::vector<Refusal> TrackedSurface::apply(mesh::EventKind kind, std::span<const std::int32_t> rows,
+                                           mesh::SurfaceEvents& events) {
   const std::size_t width = kind == mesh::EventKind::merge ? 4 : 2;
   require(kind != mesh::EventKind::pinch, "sheets part where an edge collapses; there is no operation of that kind alone");
   for (const std::int32_t v : rows)
-    require(v >= 0 && static_cast<std::size_t>(v) < vertices().size(), "vertex ", v, " does not exist; there are ", vertices().size());
+    require(v >= 0 && v < std::ssize(vertices()), "vertex ", v, " does not exist; there are ",
+            vertices().size());
   editor_.assign({vertices(), triangles()}, fixed_, obstacles_, options, observer);
   std::vector<Refusal> ends;
   for (std::size_t i = 0; i + width <= rows.size(); i += width) {
@@ -225,7 +232,7 @@ void TrackedSurface::restore_volume(const ComponentVolumes& before, std::span<co
   // Vertices that were there before tell which part is which.
   for (std::size_t v = 0; v < x.size(); ++v) {
     const std::int32_t slot = events.vertices[v], p = now.part[v];
-    if (p < 0 || known[p] != 0 || static_cast<std::size_t>(slot) >= before.part.size()) continue;
+    if (p < 0 || known[p] != 0 || slot >= std::ssize(before.part)) continue;
     known[p] = 1;
     const std::int32_t q = before.part[slot];
     const double gone = before.volume[q] - now.volume[p];

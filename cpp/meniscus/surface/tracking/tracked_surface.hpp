@@ -1,7 +1,7 @@
 /// Surface of triangles that follows any motion: it is improved, parts merge and split, and it never intersects itself.
 ///
-/// Source: Brochu 2012, chapter 3: phase 1 (`improve`) changes the mesh and not the time, phase 2 (`move`) moves vertices to ends that
-/// are given, as far as nothing is in the way.
+/// Source: Brochu 2012, chapter 3: phase 1 (`improve`) changes the mesh and not the time, phase 2 (`move`) moves vertices to ends
+/// that are given, as far as nothing is in the way.
 #pragma once
 
 #include "meniscus/collision/contact/repulsion.hpp"
@@ -27,14 +27,17 @@ struct MotionReport {
 
 class TrackedSurface {
  public:
-  /// Copies the mesh. Throws InvalidArgument for options that make no sense, positions that are not finite, edges with odd numbers of
-  /// triangles above one, triangles that are opposed or twice there, and, with safety, for a surface that intersects itself.
+  /// Copies the mesh. Throws InvalidArgument for options that make no sense, positions that are not finite, edges with odd
+  /// numbers of triangles above one, triangles that are opposed or twice there, and, with safety, for a surface that intersects
+  /// itself.
   TrackedSurface(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, const TrackingOptions& options);
 
   TrackingOptions options;
   Observer observer;
 
-  std::span<const mesh::Point> vertices() const { return {reinterpret_cast<const mesh::Point*>(vertices_.data()), fixed_.size()}; }
+  std::span<const mesh::Point> vertices() const {
+    return {reinterpret_cast<const mesh::Point*>(vertices_.data()), fixed_.size()};
+  }
   std::span<const mesh::Triangle> triangles() const { return {triangles_.data(), static_cast<std::size_t>(triangles_.size())}; }
   std::span<const std::uint8_t> fixed() const { return fixed_; }
   /// Three numbers per vertex.
@@ -53,12 +56,12 @@ class TrackedSurface {
   /// Puts them elsewhere, without a motion.
   void place_obstacles(std::span<const mesh::Point> places);
 
-  /// Improves the mesh. Events are those of all operations but smoothing; they end with the numbers of what is left. If it throws,
-  /// the surface is as before.
+  /// Improves the mesh. Events are those of all operations but smoothing; they end with the numbers of what is left. If it
+  /// throws, the surface is as before.
   TrackingCounts improve(mesh::SurfaceEvents& events);
 
-  /// One kind of operation at edges (rows of two vertices; of four for merges), one after the other, without what `improve` would choose.
-  /// Vertices are those of now; what came before in the list may have taken an edge away: that is refused for `topology`.
+  /// One kind of operation at edges (rows of two vertices; of four for merges), one after the other, without what `improve` would
+  /// choose. Vertices are those of now; what came before in the list may have taken an edge away: that is refused for `topology`.
   std::vector<Refusal> apply(mesh::EventKind kind, std::span<const std::int32_t> rows, mesh::SurfaceEvents& events);
 
   /// Smoothing alone; returns how many vertices moved.
@@ -85,11 +88,13 @@ class TrackedSurface {
     std::optional<collision::Repulsion> repulsion;
   };
   Contact& contact(std::span<const mesh::Triangle> triangles, std::size_t vertices) const;
-  /// Adds to the ends of vertices what gives closed parts the volume that they had before the operations, if the topology is the same.
-  void restore_volume(const ComponentVolumes& before, std::span<const mesh::Triangle> triangles, std::span<const std::uint8_t> fixed,
-                      std::span<mesh::Point> ends) const;
+  /// Adds to the ends of vertices what gives closed parts the volume that they had before the operations, if the topology is the
+  /// same.
+  void restore_volume(const ComponentVolumes& before, std::span<const mesh::Triangle> triangles,
+                      std::span<const std::uint8_t> fixed, std::span<mesh::Point> ends) const;
   /// Moves vertices towards `to`, as far as nothing touches; returns how many were kept back.
-  Index approach(std::span<const mesh::Triangle> triangles, std::vector<mesh::Point>& vertices, std::vector<mesh::Point>& to) const;
+  Index approach(std::span<const mesh::Triangle> triangles, std::vector<mesh::Point>& vertices,
+                 std::vector<mesh::Point>& to) const;
   void repel(Contact& contact, std::span<const mesh::Point> start, const collision::ContactNodes& nodes, double dt,
              std::span<mesh::Point> ends, MotionReport& report) const;
 

@@ -23,8 +23,8 @@ struct TrackingOptions {
   /// `finest` of `edge_length`.
   double curvature = 0;
   double finest = 0.25;
-  /// Angles of triangles, radians: operations neither make smaller ones than `least_angle` nor larger ones than `largest_angle` where
-  /// there were none before.
+  /// Angles of triangles, radians: operations neither make smaller ones than `least_angle` nor larger ones than `largest_angle`
+  /// where there were none before.
   double least_angle = 0.17;
   double largest_angle = 2.6;
   bool split = true, flip = true, collapse = true, smooth = true;

@@ -68,9 +68,9 @@ collision::ElementProximity proximity_of(const DynamicSurface& s, const Edge& fi
 void find_pairs(const SurfaceEditor& editor, std::vector<EdgePair>& out) {
   const DynamicSurface& s = editor.mesh;
   const double most = editor.options().merge_distance * editor.options().edge_length;
-  std::vector<std::vector<EdgePair>> found(static_cast<std::size_t>((s.slots() + pair_chunk - 1) / pair_chunk));
+  std::vector<std::vector<EdgePair>> found((s.slots() + pair_chunk - 1) / pair_chunk);
   parallel_for(0, s.slots(), pair_chunk, [&](Index begin, Index end) {
-    auto& own = found[static_cast<std::size_t>(begin / pair_chunk)];
+    auto& own = found[begin / pair_chunk];
     for (auto t = static_cast<std::int32_t>(begin); t < static_cast<std::int32_t>(end); ++t) {
       if (!s.alive(t)) continue;
       const Triangle& c = s.triangle(t);
@@ -100,7 +100,8 @@ void find_pairs(const SurfaceEditor& editor, std::vector<EdgePair>& out) {
   for (const auto& own : found) out.insert(out.end(), own.begin(), own.end());
   const auto key = [](const EdgePair& p) { return std::tuple(p.distance, p.first, p.second); };
   std::sort(out.begin(), out.end(), [&](const EdgePair& a, const EdgePair& b) { return key(a) < key(b); });
-  out.erase(std::unique(out.begin(), out.end(), [&](const EdgePair& a, const EdgePair& b) { return key(a) == key(b); }), out.end());
+  out.erase(std::unique(out.begin(), out.end(), [&](const EdgePair& a, const EdgePair& b) { return key(a) == key(b); }),
+            out.end());
 }
 
 /// The eight triangles between rims a and b, where a[i] is opposite of b[turn - i].

@@ -1,7 +1,7 @@
 /// Merging of parts of a surface that are close to each other: the triangles of two edges make way for a tube between them.
 ///
-/// Source: Brochu 2012, section 3.2.6. Other ways to turn the tube, gaps that lie inside or outside, and the test of what the tube
-/// encloses are ours.
+/// Source: Brochu 2012, section 3.2.6. Other ways to turn the tube, gaps that lie inside or outside, and the test of what the
+/// tube encloses are ours.
 #pragma once
 
 #include "meniscus/surface/tracking/surface_editor.hpp"

@@ -64,4 +64,5 @@ def limited_motion(mesh: CollisionMesh, start: Floats, end: Floats, obstacles: S
     if x.shape != y.shape:
         raise ValueError(f"end must have {len(x)} rows, not {len(y)}")
     still = [] if obstacles is None else [(other._core, place) for other, place in obstacles.parts]
-    return _collision.limit_motion(mesh._core, x, y, still)  # type: ignore[no-any-return]
+    ends, parts = _collision.limit_motion(mesh._core, x, y, still)
+    return ends, parts

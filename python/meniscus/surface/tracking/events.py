@@ -80,8 +80,8 @@ class TrackingCounts(NamedTuple):
     @classmethod
     def of(cls, core: Any) -> TrackingCounts:
         """Return the counts of the core."""
-        kinds = (OperationCounts(**getattr(core, name)) for name in ("split", "flip", "collapse", "merge"))
-        return cls(*kinds, *(getattr(core, name) for name in cls._fields[4:]))
+        split, flip, collapse, merge = (OperationCounts(**getattr(core, name)) for name in cls._fields[:4])
+        return cls(split, flip, collapse, merge, *(int(getattr(core, name)) for name in cls._fields[4:]))
 
 
 class SurfaceEvents:
@@ -93,7 +93,7 @@ class SurfaceEvents:
     Source: Brochu 2012, sections 3.2.1 and 6.3.1; the record is ours.
     """
 
-    def __init__(self, core: Any, counts: TrackingCounts | None = None) -> None:
+    def __init__(self, core: _surface.SurfaceEvents, counts: TrackingCounts | None = None) -> None:
         self._core = core
         self.counts = counts
 
@@ -165,6 +165,10 @@ class CarriedData:
     @array.setter
     def array(self, value: npt.ArrayLike) -> None:
         self._array[:] = value
+
+    def replace(self, array: Floats) -> None:
+        """Put another array in the place of this one, of elements that are others now."""
+        self._array = array
 
     def follow(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> None:
         """Take over what events do; edges before and after are those of the surface, ascending."""

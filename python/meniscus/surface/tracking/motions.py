@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,8 @@ NormalMethod = Literal["faces", "vertices"]
 CurvatureMethod = Literal["explicit", "backward-euler"]
 
 NORMAL_METHOD = CoreOption(NormalMethod, _surface.NormalMotion)
-_MOST_PARTS = 1000
+# Parts of a step that get nowhere, one after the other.
+_MOST_IDLE = 20
 
 
 def normal_motion(
@@ -111,23 +113,20 @@ def mean_curvature_motion(
     return _in_parts(surface, _checks.positive("dt", dt), ends, improve)
 
 
-def _in_parts(surface: TrackedSurface, dt: float, ends: object, improve: bool) -> MotionReport:
+def _in_parts(surface: TrackedSurface, dt: float, ends: Callable[[float], tuple[Floats, float]], improve: bool) -> MotionReport:
     """Move a surface for dt seconds by ends(time left), which returns positions and the part of the time that these take."""
-    assert callable(ends)
-    totals = np.zeros(4, np.int64)
+    reports: list[MotionReport] = []
     left, idle = dt, 0
-    for part_number in range(_MOST_PARTS * 1000):
+    while idle <= _MOST_IDLE:
         if improve:
             surface.improve()
         y, part = ends(left)
         report = surface.move(y, left)
-        totals += report[:4]
+        reports.append(report)
         taken = part * report.fraction
         surface.time += taken * left
         idle = idle + 1 if taken < 1e-6 else 0
         if taken >= 1.0:
-            return MotionReport(*map(int, totals), 1.0, part_number)
+            return MotionReport.total(reports)
         left *= 1.0 - taken
-        if idle > 20:
-            break
     raise RuntimeError(f"the surface is stuck: {left:g} s of a step of {dt:g} s are left; a shorter step helps")

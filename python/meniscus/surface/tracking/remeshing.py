@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import Grid
@@ -17,6 +16,8 @@ from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.tracking.options import TrackingOptions
 from meniscus.surface.tracking.tracked_surface import TrackedSurface
 
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 # Edges of extracted surfaces are so long on average, in spacings; those of remeshed ones, in units of what is aimed at.
 _EXTRACTED = 0.75
 _REMESHED = 0.83
@@ -41,16 +42,15 @@ def remesh(
         TypeError, ValueError: what is no surface, or as `TrackedSurface`; a shape of two dimensions or without bounds.
     """
     length = _checks.positive("edge_length", edge_length) / _REMESHED
-    target: Any
     if isinstance(surface, Shape):
         if surface.dimension != 3:
             raise ValueError("surface must have three dimensions")
-        mesh: Any = _extracted(surface, length / _EXTRACTED)
-        target = surface
+        mesh = _extracted(surface, length / _EXTRACTED)
+        target: Shape | MeshDistance = surface
     else:
         mesh = surface_arrays(surface)
         target = MeshDistance(*mesh)
-    options = TrackingOptions(longest=4.0 / 3.0, shortest=0.55, curvature=curvature)
+    options = TrackingOptions(lengths=(0.55, 4.0 / 3.0), curvature=curvature)
     tracked = TrackedSurface(mesh, length, topology=False, safety=safety, merge="none", options=options)
     for _ in range(_checks.integer("passes", passes, 1)):
         tracked.improve()
@@ -63,7 +63,7 @@ def remesh(
     return tracked.mesh
 
 
-def _extracted(shape: Shape, spacing: float) -> tuple[Any, Any]:
+def _extracted(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
     """Return the surface of a shape on a grid that begins off all symmetries."""
     lower, upper = (np.asarray(corner, np.float64) for corner in shape.bounds)
     if not np.isfinite([lower, upper]).all():

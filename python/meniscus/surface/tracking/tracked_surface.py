@@ -53,6 +53,12 @@ class MotionReport(NamedTuple):
     fraction: float
     cuts: int = 0
 
+    @classmethod
+    def total(cls, parts: list[MotionReport]) -> MotionReport:
+        """Return the sums over the motions of a whole step."""
+        sums = [sum(part[i] for part in parts) for i in range(4)]
+        return cls(int(sums[0]), int(sums[1]), int(sums[2]), int(sums[3]), 1.0, len(parts) - 1)
+
 
 class SurfaceAudit(NamedTuple):
     """The state of a surface, found anew.
@@ -89,7 +95,7 @@ class SurfaceAudit(NamedTuple):
 
 
 class TrackedSurface:
-    """A surface of triangles that follows any motion: it is refined and coarsened, its parts merge and split, and it never intersects itself.
+    """A surface of triangles that follows any motion: its mesh adapts, its parts merge and split, and it never intersects itself.
 
     A step has two phases. `improve` changes the mesh at one time: long edges are split, short ones collapse, others flip, parts that are
     close to each other merge, sheets that touch part, vertices move within the surface. `move` takes vertices to given ends; where elements
@@ -109,8 +115,8 @@ class TrackedSurface:
 
     Raises:
         TypeError, ValueError: what is no surface; values out of range; positions that are not finite; edges with an odd number of triangles
-            above one, or with opposed ones; triangles that are there twice; with safety a surface that intersects itself, with the number of
-            pairs and the first.
+            above one, or with opposed ones; triangles that are there twice; with safety a surface that intersects itself, with the number
+            of pairs and the first.
 
     Source: Brochu 2012, chapter 3; Brochu and Bridson 2009.
     """
@@ -134,14 +140,14 @@ class TrackedSurface:
             edges = np.concatenate([t[:, :2], t[:, 1:], t[:, ::2]])
             edge_length = float(np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).mean())
         self._options = TrackingOptions() if options is None else _checks.one_of_type("options", options, TrackingOptions)
-        self._arguments: dict[str, Any] = {
+        self._arguments = {
             "edge_length": float(_checks.positive("edge_length", edge_length)),
             "volume_change": volume_change,
             "topology": topology,
             "safety": safety,
             "merge": merge,
         }
-        self._core: Any = _surface.TrackedSurface(
+        self._core = _surface.TrackedSurface(
             np.ascontiguousarray(x, np.float64),
             np.ascontiguousarray(t, np.int32),
             None if fixed is None else _checks.mask("fixed", np.asarray(fixed), (len(x),)),
@@ -200,9 +206,7 @@ class TrackedSurface:
         """A copy as a mesh."""
         return TriangleMesh(np.array(self.vertices), np.array(self.triangles))
 
-    def carry(
-        self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction = "interpolate"
-    ) -> CarriedData:
+    def carry(self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction = "interpolate") -> CarriedData:
         """Have data of elements follow all operations from now on.
 
         Args:
@@ -323,21 +327,24 @@ class TrackedSurface:
         """
         _checks.choice("method", method, StepMethod)
         left = _checks.positive("dt", dt)
-        totals = np.zeros(4, np.int64)
-        for cut in range(_MOST_CUTS):
+        parts: list[MotionReport] = []
+        while len(parts) < _MOST_CUTS:
             report = self.move(self._ends(velocity, left, method), left)
-            totals += report[:4]
+            parts.append(report)
             self.time += report.fraction * left
             left *= 1.0 - report.fraction
             if report.fraction == 1.0:
-                return MotionReport(*map(int, totals), 1.0, cut)
-        raise RuntimeError(f"the surface is stuck: {left:g} s of a step of {dt:g} s are left after {_MOST_CUTS} motions; a shorter step helps")
+                return MotionReport.total(parts)
+        raise RuntimeError(
+            f"the surface is stuck: {left:g} s of a step of {dt:g} s are left after {_MOST_CUTS} motions; a shorter step helps"
+        )
 
     def _ends(self, velocity: Velocity, dt: float, method: StepMethod) -> Floats:
         """Return where the velocity takes the vertices."""
         x, t = np.array(self.vertices), self.time
         if isinstance(velocity, np.ndarray):
-            return x + dt * _checks.incoming("velocity", velocity, np.dtype(np.float64), x.shape)
+            given: Floats = _checks.incoming("velocity", velocity, np.dtype(np.float64), x.shape)
+            return x + dt * given
         if isinstance(velocity, MacField):
             field = velocity
 
@@ -407,10 +414,10 @@ class TrackedSurface:
         edges = self.edges
         x = self.vertices
         lengths = np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
-        bounds = self._options.shortest * self.edge_length, self._options.longest * self.edge_length
+        bounds = self.edge_length * np.array(self._options.lengths)
         within = (lengths >= bounds[0]) & (lengths <= bounds[1])
         corners = x[t]
-        sides = np.linalg.norm(np.roll(corners, -1, 1) - corners, axis=2)
+        sides = np.linalg.norm(corners[:, (1, 2, 0)] - corners, axis=2)
         areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
         ordered = np.sort(sides, axis=1)
         sines = areas / np.maximum(ordered[:, 1] * ordered[:, 2], np.finfo(np.float64).tiny)
@@ -452,7 +459,7 @@ class TrackedSurface:
             self._core.place_obstacles(snapshot["obstacle_vertices"])
         self.time = float(snapshot["time"])
         for data, array in zip(self._carried, snapshot["carried"], strict=True):
-            data._array = np.array(array)
+            data.replace(np.array(array))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy. Observers are not part of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.numerics import FractalNoise
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.tracked import Tracked, start_mesh
+from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
 from meniscus.surface import Sphere
 
 CENTER, REACH, GAIN, LENGTH = (0.0, 1.0, 0.0), 4.0, 0.65, 1.5
@@ -27,7 +27,7 @@ class CurlNoise(Tracked):
 
     name: ClassVar[str] = "curl-noise"
     summary: ClassVar[str] = "a sphere or a sheet that a noise folds and folds again"
-    box: ClassVar[Any] = ((-3.0, -2.0, -3.0), (3.0, 4.0, 3.0))
+    box: ClassVar[Box | None] = ((-3.0, -2.0, -3.0), (3.0, 4.0, 3.0))
     topology: ClassVar[bool] = False
     volume_change: ClassVar[float] = 5e-4
 
@@ -40,7 +40,7 @@ class CurlNoise(Tracked):
 
     def setup(self) -> None:
         """Create the noise and the surface."""
-        self.noise = FractalNoise(2, self.seed)
+        self.noise = FractalNoise(self.seed)
         super().setup()
 
     def shape(self) -> TriangleMesh:
@@ -55,7 +55,8 @@ class CurlNoise(Tracked):
     def potential(self, points: Floats) -> Floats:
         """Return the potential along z."""
         fade = np.clip((REACH - np.linalg.norm(points - CENTER, axis=1)) / REACH, 0.0, None)
-        return GAIN * fade * self.noise(np.ascontiguousarray(points[:, :2] / LENGTH))
+        potential: Floats = GAIN * fade * self.noise(np.ascontiguousarray(points[:, :2] / LENGTH))
+        return potential
 
     def flow(self, points: Floats, time: float) -> Floats:
         """Return the velocity (n, 3): the curl of the potential by central differences."""

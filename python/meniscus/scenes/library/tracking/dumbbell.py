@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.tracked import Tracked, start_mesh
+from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
 from meniscus.surface import Cylinder, Sphere, mean_curvature_motion
 from meniscus.surface.tracking.motions import CurvatureMethod
 
@@ -24,7 +24,7 @@ class Dumbbell(Tracked):
     name: ClassVar[str] = "dumbbell"
     summary: ClassVar[str] = "a dumbbell that moves by mean curvature and parts"
     stages: ClassVar[tuple[str, ...]] = ("move",)
-    box: ClassVar[Any] = ((-0.82, -0.32, -0.32), (0.82, 0.32, 0.32))
+    box: ClassVar[Box | None] = ((-0.82, -0.32, -0.32), (0.82, 0.32, 0.32))
 
     method: CurvatureMethod = parameter("explicit", "time integration")
     dt: float = parameter(1e-4, "longest time step, s")

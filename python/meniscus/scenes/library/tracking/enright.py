@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.tracked import Tracked, start_mesh
+from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
 from meniscus.surface import Sphere
 
 CENTER, RADIUS, PERIOD = (0.35, 0.35, 0.35), 0.15, 3.0
@@ -23,7 +23,8 @@ def enright_flow(points: Floats, time: float) -> Floats:
     turn = np.sin(2 * np.pi * time / PERIOD)
     one = [np.sin(np.pi * c) ** 2 for c in (x, y, z)]
     two = [np.sin(2 * np.pi * c) for c in (x, y, z)]
-    return turn * np.stack([2 * one[0] * two[1] * two[2], -two[0] * one[1] * two[2], -two[0] * two[1] * one[2]], axis=1)
+    velocity: Floats = turn * np.stack([2 * one[0] * two[1] * two[2], -two[0] * one[1] * two[2], -two[0] * two[1] * one[2]], axis=1)
+    return velocity
 
 
 @dataclass(kw_only=True)
@@ -35,7 +36,7 @@ class Enright(Tracked):
 
     name: ClassVar[str] = "enright"
     summary: ClassVar[str] = "a sphere drawn out to a thin sheet and back"
-    box: ClassVar[Any] = ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    box: ClassVar[Box | None] = ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
     topology: ClassVar[bool] = False
 
     edge: float = parameter(0.01, "edge length, m")

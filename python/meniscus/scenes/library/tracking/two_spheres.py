@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.tracked import Tracked, start_mesh
+from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
 from meniscus.surface import Sphere, normal_motion
 from meniscus.surface.tracking.motions import NormalMethod
 
@@ -43,7 +43,7 @@ class TwoSpheres(Tracked):
     name: ClassVar[str] = "two-spheres"
     summary: ClassVar[str] = "two spheres grow along their normals, merge, and shrink"
     stages: ClassVar[tuple[str, ...]] = ("move",)
-    box: ClassVar[Any] = ((-0.66, -0.42, -0.42), (0.66, 0.42, 0.42))
+    box: ClassVar[Box | None] = ((-0.66, -0.42, -0.42), (0.66, 0.42, 0.42))
 
     method: NormalMethod = parameter("faces", "offset faces, or mean normals of vertices, which do not converge")
     mesh: str | None = parameter(None, "mesh file (OBJ, PLY, STL, OFF), two of which take the place of the spheres")

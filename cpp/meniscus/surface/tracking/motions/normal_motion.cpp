@@ -1,10 +1,11 @@
-#include "meniscus/surface/tracking/normal_motion.hpp"
+#include "meniscus/surface/tracking/motions/normal_motion.hpp"
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
 #include "meniscus/surface/tracking/vertex_quadric.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace meniscus::surface {
 namespace {
@@ -80,8 +81,9 @@ void offset_faces(const mesh::TriangleMeshView& surface, std::span<const double>
 double largest_step(const mesh::TriangleMeshView& surface, std::span<const Point> u) {
   const std::span<const Point> x = surface.vertices;
   const auto least = [](double a, double b) { return std::min(a, b); };
-  const double found =
-      parallel_reduce(0, surface.size(), 1024, 1.0, [&](Index begin, Index end) {
+  const double found = parallel_reduce(
+      0, surface.size(), 1024, 1.0,
+      [&](Index begin, Index end) {
         double most = 1;
         for (Index t = begin; t < end; ++t) {
           const Triangle& c = surface.triangles[t];
@@ -100,7 +102,8 @@ double largest_step(const mesh::TriangleMeshView& surface, std::span<const Point
           if (root <= 1) most = std::min(most, step_margin * root);
         }
         return most;
-      }, least);
+      },
+      least);
   return found;
 }
 

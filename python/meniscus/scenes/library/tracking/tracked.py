@@ -12,9 +12,11 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.shapes import placed
-from meniscus.surface import TrackedSurface, TrackingOptions, remesh
+from meniscus.surface import Shape, TrackedSurface, TrackingOptions, remesh
 
-Without = Literal["none", "split", "collapse", "flip", "smooth"]
+Box = tuple[tuple[float, float, float], tuple[float, float, float]]
+Without = Literal["none", "split", "flip", "collapse", "smooth"]
+OPERATIONS = ("split", "flip", "collapse", "smooth")
 
 
 @dataclass(kw_only=True)
@@ -24,7 +26,7 @@ class Tracked(Scene):
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("improve", "move")
     eye: ClassVar[tuple[float, float, float]] = (0.6, 0.7, 2.0)
-    box: ClassVar[Any] = None
+    box: ClassVar[Box | None] = None
     topology: ClassVar[bool] = True
     volume_change: ClassVar[float] = 0.1
 
@@ -39,14 +41,13 @@ class Tracked(Scene):
 
     def setup(self) -> None:
         """Create the surface."""
-        options = TrackingOptions(**{} if self.without == "none" else {self.without: False})
+        operations = tuple(name for name in OPERATIONS if name != self.without)
         mesh = self.shape()
         self.first_volume = mesh.volume()
         self.surface: TrackedSurface = self.declare(
             "surface",
-            TrackedSurface(
-                mesh, self.edge, volume_change=self.volume_change, topology=self.topology, safety=self.safety, options=options
-            ),
+            TrackedSurface(mesh, self.edge, volume_change=self.volume_change, topology=self.topology, safety=self.safety,
+                options=TrackingOptions(operations=operations),),
         )
 
     def report(self, time: float) -> dict[str, float]:
@@ -72,7 +73,7 @@ class Tracked(Scene):
         return viz.surface(mesh.vertices, mesh.elements, eye=self.eye, box=self.box, title=title)
 
 
-def start_mesh(path: str | None, shape: Any, edge: float, center: tuple[float, float, float], size: float) -> TriangleMesh:
+def start_mesh(path: str | None, shape: Shape, edge: float, center: tuple[float, float, float], size: float) -> TriangleMesh:
     """Return a mesh of a shape, or of a file that is placed around `center` with its longest side `size`, m, of the edge length."""
     _checks.positive("edge", edge)
     if path is None:

@@ -1,4 +1,4 @@
-#include "meniscus/surface/tracking/mean_curvature.hpp"
+#include "meniscus/surface/tracking/motions/mean_curvature.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
@@ -31,8 +31,9 @@ Corners corners_of(const Point& a, const Point& b, const Point& c) {
   }
   for (std::size_t k = 0; k < 3; ++k) {
     const std::size_t i = (k + 1) % 3, j = (k + 2) % 3;
-    out.area[k] = obtuse < 3 ? twice / (obtuse == k ? 4 : 8)
-                             : ((x[k] - x[i]).squaredNorm() * out.cotangent[j] + (x[k] - x[j]).squaredNorm() * out.cotangent[i]) / 8;
+    out.area[k] = obtuse < 3
+                      ? twice / (obtuse == k ? 4 : 8)
+                      : ((x[k] - x[i]).squaredNorm() * out.cotangent[j] + (x[k] - x[j]).squaredNorm() * out.cotangent[i]) / 8;
   }
   return out;
 }
@@ -41,7 +42,7 @@ bool has_area(const Point& a, const Point& b, const Point& c) { return mesh::are
 
 /// One flag per vertex: has an edge with other than two triangles.
 std::vector<std::uint8_t> rims(const mesh::VertexStars<3>& stars, std::span<const Triangle> triangles) {
-  std::vector<std::uint8_t> rim(static_cast<std::size_t>(stars.vertices()), 0);
+  std::vector<std::uint8_t> rim(stars.vertices(), 0);
   for (Index v = 0; v < stars.vertices(); ++v) {
     int balance = 0;
     for (const std::int32_t c : stars.at(v)) {
@@ -75,7 +76,8 @@ double curvature_velocity(const mesh::TriangleMeshView& surface, std::span<Point
       weights[b] += k.cotangent[i];
     }
   }
-  const std::vector<std::uint8_t> rim = rims(mesh::VertexStars<3>(surface.triangles, static_cast<Index>(x.size())), surface.triangles);
+  const std::vector<std::uint8_t> rim =
+      rims(mesh::VertexStars<3>(surface.triangles, static_cast<Index>(x.size())), surface.triangles);
   double largest = 0;
   for (std::size_t v = 0; v < x.size(); ++v) {
     if (!(areas[v] > 0) || rim[v] != 0) {
@@ -147,7 +149,7 @@ int curvature_step(const mesh::TriangleMeshView& surface, double dt, std::span<c
   system.prepare({});
   int iterations = 0;
   for (int d = 0; d < 3; ++d) {
-    system.b = right[static_cast<std::size_t>(d)];
+    system.b = right[d];
     system.x.resize(n);
     for (std::size_t i = 0; i < n; ++i) system.x[i] = x[vertices[i]][d];
     numerics::SolveInfo info;
