@@ -33,10 +33,18 @@ class FloatingWater(Water):
     friction: float = parameter(0.3, "of bodies and walls")
 
     def float_bodies(
-        self, grid: Grid, level: float, bodies: Sequence[RigidBody | DeformableBody], sources: Sequence[LiquidSource] = ()
+        self,
+        grid: Grid,
+        level: float,
+        bodies: Sequence[RigidBody | DeformableBody],
+        sources: Sequence[LiquidSource] = (),
+        **others: Any,
     ) -> None:
-        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, and sources."""
-        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources))
+        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, and sources.
+
+        Other arguments are those of `LiquidSolver`, as a solid or conditions at sides.
+        """
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources, **others))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
         for axis in range(3):
@@ -72,7 +80,8 @@ class FloatingWater(Water):
         """Return the arguments of both renderers."""
         bodies = frame.meshes["bodies"]
         mesh = TriangleMesh(np.ascontiguousarray(bodies.vertices, np.float64), np.ascontiguousarray(bodies.elements, np.int32))
-        return {**super()._shown(frame), "solids": [mesh]}
+        shown = super()._shown(frame)
+        return {**shown, "solids": [*shown["solids"], mesh]}
 
 
 def turn_at_random(rng: np.random.Generator) -> Any:
