@@ -12,12 +12,14 @@ from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
+from meniscus.grid.boundary import BoundarySpec
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water
 from meniscus.solids import DeformableBody, RigidBody, World
 from meniscus.surface import HalfSpace
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 _LIQUID_STAGES = ("seed", "to_middle", "move_bodies", *LiquidSolver.stages[1:])
 
@@ -38,13 +40,11 @@ class FloatingWater(Water):
         level: float,
         bodies: Sequence[RigidBody | DeformableBody],
         sources: Sequence[LiquidSource] = (),
-        **others: Any,
+        boundary: BoundarySpec = None,
+        solid: SolidLike | None = None,
     ) -> None:
-        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, and sources.
-
-        Other arguments are those of `LiquidSolver`, as a solid or conditions at sides.
-        """
-        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources, **others))
+        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, sources, and a solid in it."""
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources, boundary=boundary, solid=solid))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
         for axis in range(3):

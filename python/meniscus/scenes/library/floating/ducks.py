@@ -11,6 +11,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Prescribed
+from meniscus.grid.boundary import SideCondition
 from meniscus.scenes.floating_water import FloatingWater
 from meniscus.scenes.library.river import LENGTH, WIDTH, River
 from meniscus.scenes.scene import parameter
@@ -57,7 +58,7 @@ class Ducks(FloatingWater):
         sources = [LiquidSource(region=inlet, velocity=(self.speed, 0.0, 0.0))]
         rocks = KinematicSolid(bed)
         self._rocks = rocks.sample(grid)
-        sides = {"x-": along, "x+": along}
+        sides: dict[str, SideCondition] = {"x-": along, "x+": along}
         self.float_bodies(grid, self.level, self._ducks(), sources=sources, boundary=sides, solid=self._rocks)
         self.world.add_obstacle(rocks, friction=self.friction)
         self.solver.velocity.u = self.speed
