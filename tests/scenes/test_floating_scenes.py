@@ -17,7 +17,7 @@ from meniscus.scenes.shapes import star
 
 SMALL: dict[str, dict[str, Any]] = {
     "buoy": {"resolution": 14, "links": 2, "end": 0.1},
-    "ducks": {"resolution": 12, "bodies": 2, "rocks": 1, "size": 0.3, "end": 0.1},
+    "ducks": {"resolution": 10, "bodies": 1, "rocks": 1, "size": 0.35, "end": 0.1},
     "floating-crates": {"resolution": 12, "bodies": 3, "size": 0.3, "end": 0.1},
     "jelly-in-tank": {"resolution": 12, "bodies": 1, "elements": 2, "size": 0.4, "end": 0.1},
     "sinking": {"resolution": 16, "bodies": 2, "end": 0.15},
@@ -74,7 +74,7 @@ def test_a_rope_holds_its_buoy() -> None:
 
 
 def test_ducks_go_with_the_river() -> None:
-    scene = scenes.SCENES["ducks"](resolution=12, bodies=4, rocks=1, size=0.3, end=0.4, frames=1)
+    scene = scenes.SCENES["ducks"](resolution=10, bodies=2, rocks=1, size=0.35, end=0.4, frames=1)
     scene.setup()
     before = np.array([duck.center for duck in scene.both.bodies])
     while scene.both.time < 0.4:
