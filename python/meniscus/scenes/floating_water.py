@@ -12,12 +12,14 @@ from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
+from meniscus.grid.boundary import BoundarySpec
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water
 from meniscus.solids import DeformableBody, RigidBody, World
 from meniscus.surface import HalfSpace
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 _LIQUID_STAGES = ("seed", "to_middle", "move_bodies", *LiquidSolver.stages[1:])
 
@@ -33,10 +35,16 @@ class FloatingWater(Water):
     friction: float = parameter(0.3, "of bodies and walls")
 
     def float_bodies(
-        self, grid: Grid, level: float, bodies: Sequence[RigidBody | DeformableBody], sources: Sequence[LiquidSource] = ()
+        self,
+        grid: Grid,
+        level: float,
+        bodies: Sequence[RigidBody | DeformableBody],
+        sources: Sequence[LiquidSource] = (),
+        boundary: BoundarySpec = None,
+        solid: SolidLike | None = None,
     ) -> None:
-        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, and sources."""
-        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources))
+        """Create a tank of water up to a level (m) along the last axis, its walls, the bodies in it, sources, and a solid in it."""
+        self.use(LiquidSolver(grid, self.liquid_options(), dtype=np.float32, sources=sources, boundary=boundary, solid=solid))
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         upper = np.array(grid.origin) + grid.spacing * np.array(grid.shape)
         for axis in range(3):
@@ -72,7 +80,8 @@ class FloatingWater(Water):
         """Return the arguments of both renderers."""
         bodies = frame.meshes["bodies"]
         mesh = TriangleMesh(np.ascontiguousarray(bodies.vertices, np.float64), np.ascontiguousarray(bodies.elements, np.int32))
-        return {**super()._shown(frame), "solids": [mesh]}
+        shown = super()._shown(frame)
+        return {**shown, "solids": [*shown["solids"], mesh]}
 
 
 def turn_at_random(rng: np.random.Generator) -> Any:

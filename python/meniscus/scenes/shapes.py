@@ -198,3 +198,46 @@ def block(lower: Sequence[float], upper: Sequence[float], cells: int = 6) -> Tri
     nx, ny, nz = n.tolist()
     mesh = tet_block(nx, ny, nz, size.tolist(), origin=tuple(lower)).boundary
     return TriangleMesh(mesh.vertices, mesh.triangles)
+
+
+def together(*parts: TriangleMesh) -> TriangleMesh:
+    """Return closed surfaces as one mesh; where they overlap, they are one body."""
+    first = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    triangles = np.concatenate([part.triangles + start for part, start in zip(parts, first, strict=False)])
+    return TriangleMesh(np.concatenate([part.vertices for part in parts]), np.ascontiguousarray(triangles, np.int32))
+
+
+def rotor(sails: int, radius: float, hub: float, chord: float, pitch: float, thickness: float) -> TriangleMesh:
+    """Return a wheel of flat sails with an axle along x through the origin; `pitch` (radians) turns them out of the wheel's plane."""
+    parts = [block((-hub, -hub, -hub), (hub, hub, hub), 1)]
+    for k in range(sails):
+        angle = 2 * np.pi * k / sails
+        out = np.array([0.0, np.cos(angle), np.sin(angle)])
+        side = np.array([np.sin(pitch), -np.cos(pitch) * np.sin(angle), np.cos(pitch) * np.cos(angle)])
+        normal = np.cross(out, side)
+        ends = [
+            r * out + 0.5 * a * chord * side + 0.5 * b * thickness * normal
+            for r in (0.5 * hub, radius)
+            for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+        ]
+        parts.append(hexahedron(ends))
+    return together(*parts)
+
+
+def duck(size: float) -> TriangleMesh:
+    """Return a duck of a length (m) along x: a body, a tail, a head and a beak, around the origin."""
+    body, head, tail, beak = (icosphere(2, 1.0).vertices for _ in range(4))
+    round_parts = [
+        body * (0.40, 0.30, 0.24),
+        head * 0.185 + (0.24, 0.0, 0.30),
+        tail * (0.20, 0.13, 0.09) @ _pitched(-0.6) + (-0.33, 0.0, 0.12),
+        beak * (0.10, 0.08, 0.035) + (0.43, 0.0, 0.28),
+    ]
+    triangles = icosphere(2, 1.0).triangles
+    return together(*(TriangleMesh(np.ascontiguousarray(size * x), triangles) for x in round_parts))
+
+
+def _pitched(angle: float) -> Floats:
+    """Return the matrix that turns rows about the y axis."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])

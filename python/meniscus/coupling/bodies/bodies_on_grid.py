@@ -52,6 +52,7 @@ class BodySample:
         self.owners: tuple[Ints, ...] = tuple(np.full(shape, -1, np.int32) for shape in shapes)
         self._nearest = tuple(np.empty(shape) for shape in shapes)
         self._second = tuple(np.empty(shape) for shape in shapes)
+        self._covered = tuple(np.zeros(shape, bool) for shape in shapes)
         self._along: tuple[Bools, ...] = tuple(np.empty(shape, bool) for shape in shapes)
         self.films: tuple[Bools, ...] = tuple(np.zeros(shape, bool) for shape in shapes)
         self._to_sides = tuple(_to_closed_sides(velocity, d) for d in range(grid.dimension))
@@ -66,6 +67,7 @@ class BodySample:
                 still = obstacle is None or obstacle.velocity is None
                 velocity.component(d)[...] = 0.0 if still else obstacle.velocity.component(d)  # type: ignore[union-attr]
                 self._nearest[d][...] = band if obstacle is None else _on_faces(levels.array, d)
+                self._covered[d][...] = False if obstacle is None else self._nearest[d] < 0.0
                 self._along[d][...] = False if obstacle is None else _lies_along(levels.array, d, grid.spacing)
                 self._second[d][...] = band
                 self.owners[d][...] = -1
@@ -94,7 +96,8 @@ class BodySample:
             at = window.faces(d)
             value = _on_faces(phi, d)
             nearest = self._nearest[d][at]
-            mine = value < nearest
+            # What lies within the obstacle is none of the body: the pressure does not reach it.
+            mine = (value < nearest) & ~self._covered[d][at]
             self._second[d][at] = np.minimum(self._second[d][at], np.maximum(nearest, value))
             self._along[d][at] = np.where(mine, _lies_along(phi, d, h), self._along[d][at])
             self._nearest[d][at] = np.where(mine, value, nearest)

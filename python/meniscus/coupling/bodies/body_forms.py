@@ -140,8 +140,10 @@ class BodyForm(PushedForm):
         self.body.momentum[...] += kick[:3]
         self.body.angular_momentum[...] += kick[3:]
 
-    def accelerate(self, load: Floats, dt: float) -> None:
-        """Let gravity and a load (6,), N and N m, act for dt seconds."""
+    def go_on(self, load: Floats, rate: Floats, dt: float) -> None:
+        """Let gravity and the load (6,) of the fluid, N and N m, go on for dt seconds, where forces move the body."""
+        if not self.body.is_dynamic:
+            return
         self.body.momentum[...] += dt * (self.body.mass * self.body.gravity + load[:3])
         self.body.angular_momentum[...] += dt * load[3:]
 

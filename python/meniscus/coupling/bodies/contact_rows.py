@@ -39,7 +39,7 @@ def joint_rows(rigid: RigidSystem) -> tuple[Ints, Floats]:
     """Return pairs of bodies (k, 2), -1 for the world, and rows (k, 12) of the joints alone."""
     if not rigid.joints:
         return np.zeros((0, 2), np.int32), np.zeros((0, 12))
-    parts, rows = held_motions(rigid.joints, rigid._made_core(), rigid._states())
+    parts, rows = held_motions(rigid.joints, *rigid.core_now())
     return np.ascontiguousarray(_numbers_of_parts(rigid)[parts]), rows
 
 

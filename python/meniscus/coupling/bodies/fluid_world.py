@@ -175,10 +175,7 @@ class FluidWorld(Solver[FluidWorldReport]):
         if _staggered(self.fluid):
             self._carried += 0.5 * dt * self.rates
             for form, load, rate in zip(self._forms, self.loads, self.rates, strict=True):
-                if isinstance(form, NodeForm):
-                    form.add_motion(0.5 * dt * rate)
-                elif form.is_dynamic:
-                    form.accelerate(load, 0.5 * dt)
+                form.go_on(load, rate, 0.5 * dt)
         # The pressure has their weight already.
         with weightless(self.world):
             if self.bodies:

@@ -101,9 +101,9 @@ class PushedForm(ABC):
     def add_motion(self, change: Floats) -> None:
         """Add to the motion, (6,)."""
 
-    def accelerate(self, load: Floats, dt: float) -> None:
-        """Let gravity and a load (6,), N and N m, act for dt seconds."""
-        raise NotImplementedError
+    @abstractmethod
+    def go_on(self, load: Floats, rate: Floats, dt: float) -> None:
+        """Let gravity and the load (6,) of the fluid, N and N m, go on for dt seconds; with both, the motion changed by `rate` (6,)."""
 
     @property
     @abstractmethod

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import solids as _solids
 from meniscus.coupling.bodies.contact_rows import holding_nodes
 from meniscus.coupling.bodies.pushed_form import PushedForm
 from meniscus.coupling.shell_pressure import SheetSolid
@@ -79,6 +78,10 @@ class NodeForm(PushedForm):
     @abstractmethod
     def weights(self) -> Floats:
         """Masses of the nodes (n,), kg; 0 for those that nothing moves."""
+
+    def go_on(self, load: Floats, rate: Floats, dt: float) -> None:
+        """Let the rigid part of the motion go on changing by `rate` (6,) for dt seconds; the forces within the body act in the solve."""
+        self.add_motion(dt * rate)
 
     @abstractmethod
     def step(self, dt: float, kept: tuple[Ints, Floats] | None = None) -> NodeStep:
@@ -221,8 +224,6 @@ class ReducedForm(NodeForm):
 
     def __init__(self, body: ReducedBody, name: str) -> None:
         super().__init__(body, body.model.tets, name)
-        self._numbers = np.arange(len(body.positions), dtype=np.int32)
-        self._response = _solids.ReducedResponse()
 
     @property
     def is_free(self) -> bool:
@@ -242,24 +243,14 @@ class ReducedForm(NodeForm):
 
     def step(self, dt: float, kept: tuple[Ints, Floats] | None = None) -> NodeStep:
         """Return the answer of the body to impulses that act for dt seconds; contact does not hold it."""
-        body = self.body
-        velocities = body.velocities
-        body._load()
-        body._core.prepare_impulses(dt, body.mass_damping, body.stiffness_damping)
-        root = np.ascontiguousarray(self._response.set(body._core, self._numbers))
-        columns = root.shape[-1]
-        root = root.reshape(-1, columns)
+        velocities = self.body.velocities
+        root = self.body.impulse_root(dt)
         fallen = root @ (root.T @ (dt * self.weights[:, None] * self.gravity).ravel())
-        return NodeStep(_fluids.RootResponse(root, columns), velocities + fallen.reshape(-1, 3))
+        return NodeStep(_fluids.RootResponse(root, root.shape[1]), velocities + fallen.reshape(-1, 3))
 
     def take(self, core: _fluids.SoftBody, change: Floats, dt: float) -> None:
         """Take the impulses of a solve over dt seconds and of gravity, and a rigid motion (6,) on top."""
-        body = self.body
-        body._load()
-        body._core.prepare_impulses(dt, body.mass_damping, body.stiffness_damping)
-        impulses = core.given + dt * self.weights[:, None] * self.gravity
-        body._core.apply_impulses(self._numbers[:, None], np.ones((len(impulses), 1)), impulses)
-        body._store()
+        self.body.take_impulses(core.given + dt * self.weights[:, None] * self.gravity, dt)
         self.add_motion(change)
 
 

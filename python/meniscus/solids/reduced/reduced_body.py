@@ -278,6 +278,18 @@ class ReducedBody(Stateful):
         if self._dt is None:
             self._store()
 
+    def impulse_root(self, dt: float) -> Floats:
+        """Return R (3 n, k): impulses p (3 n,) on all nodes, which stiffness resists for dt seconds, change velocities by R R^T p."""
+        root = np.ascontiguousarray(_solids.ReducedResponse().set(self._core, self._prepare_for(dt)))
+        return root.reshape(-1, root.shape[-1])
+
+    @exclusively
+    def take_impulses(self, impulses: Floats, dt: float) -> None:
+        """Let impulses (n, 3), kg m/s, act on all nodes for dt seconds (s), as in `impulse_root`."""
+        numbers = self._prepare_for(dt)[:, None]
+        self._core.apply_impulses(numbers, np.ones((len(numbers), 1)), impulses)
+        self._store()
+
     @exclusively
     def finish(self) -> None:
         """Move the body to the end of the step that `predict` began."""
@@ -340,6 +352,11 @@ class ReducedBody(Stateful):
         if self._dt is None:
             self._load()
             self._core.prepare_impulses()
+
+    def _prepare_for(self, dt: float) -> Ints:
+        self._load()
+        self._core.prepare_impulses(dt, self.mass_damping, self.stiffness_damping)
+        return np.arange(len(self._positions), dtype=np.int32)
 
     def _nodes(self, nodes: Any) -> Ints:
         n = np.asarray(nodes)

@@ -44,8 +44,8 @@ class HasJoints(Protocol):
     motors: Floats
     quiet: Floats
 
-    def joint_place(self, joint: int) -> float:
-        """Return the place of a joint, by its number."""
+    def core_now(self) -> tuple[Any, Floats]:
+        """Return the system of the core, and the states (n, 13) of its parts."""
 
 
 def held_motions(joints: Sequence[JointSetup], core: Any, states: Floats) -> tuple[Ints, Floats]:
@@ -87,7 +87,8 @@ class RigidJoint:
     @property
     def place(self) -> float:
         """Place of a hinge (rad, -pi to pi) or slider (m): 0 when it was made."""
-        return self._system.joint_place(self._present())
+        core, states = self._system.core_now()
+        return float(core.place(self._present(), states))
 
     @property
     def motor(self) -> tuple[float, float]:

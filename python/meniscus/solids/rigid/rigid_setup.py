@@ -82,8 +82,8 @@ class RigidSetup(Solver[RigidInfo]):
         """Discard what was made from the set-up."""
 
     @abstractmethod
-    def joint_place(self, joint: int) -> float:
-        """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
+    def core_now(self) -> tuple[Any, Floats]:
+        """Return the system of the core, and the states (n, 13) of all parts."""
 
     # --- set-up --------------------------------------------------------------------------------------------------------------
 

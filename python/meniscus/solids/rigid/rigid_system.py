@@ -417,9 +417,9 @@ class RigidSystem(RigidSetup):
         result: Floats = self._core.velocities()
         return result
 
-    def joint_place(self, joint: int) -> float:
-        """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        return float(self._made_core().place(joint, self._states()))
+    def core_now(self) -> tuple[Any, Floats]:
+        """Return the system of the core, and the states (n, 13) of all parts, which questions about joints take."""
+        return self._made_core(), self._states()
 
     @property
     def energy(self) -> float:
