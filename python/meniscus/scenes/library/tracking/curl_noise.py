@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.numerics import FractalNoise
-from meniscus.scenes.scene import parameter
 from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.scene import parameter
 from meniscus.surface import Sphere
 
 CENTER, REACH, GAIN, LENGTH = (0.0, 1.0, 0.0), 4.0, 0.65, 1.5

@@ -46,8 +46,14 @@ class Tracked(Scene):
         self.first_volume = mesh.volume()
         self.surface: TrackedSurface = self.declare(
             "surface",
-            TrackedSurface(mesh, self.edge, volume_change=self.volume_change, topology=self.topology, safety=self.safety,
-                options=TrackingOptions(operations=operations),),
+            TrackedSurface(
+                mesh,
+                self.edge,
+                volume_change=self.volume_change,
+                topology=self.topology,
+                safety=self.safety,
+                options=TrackingOptions(operations=operations),
+            ),
         )
 
     def report(self, time: float) -> dict[str, float]:

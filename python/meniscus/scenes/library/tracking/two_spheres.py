@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.scene import parameter
 from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.scene import parameter
 from meniscus.surface import Sphere, normal_motion
 from meniscus.surface.tracking.motions import NormalMethod
 
