@@ -81,7 +81,7 @@ def test_higher_reynolds_numbers(reynolds: int, seconds: float) -> None:
     ("reynolds", "n", "seconds", "error"), [(100, 64, 20.0, 0.02), (400, 64, 30.0, 0.025), (400, 128, 30.0, 0.01), (1000, 128, 45.0, 0.01)]
 )
 def test_least_velocity_by_flow_maps(reynolds: int, n: int, seconds: float, error: float) -> None:
-    """Smoke of second order in time, relative to the table. At Re 1000 and 64 cells, central differences on the same faces are 4.6 % off."""
+    """Relative to the table. At Re 1000 and 64 cells, central differences of second order on the same faces are 4.6 % off."""
     wall = ms.Wall(slip="no-slip")
     sides = {"x-": wall, "x+": wall, "y-": wall, "y+": ms.Wall((1.0, 0.0), "no-slip")}
     options = SmokeOptions(viscosity=1 / reynolds, slip="no-slip", splitting="trapezoid", transport=TransportOptions(method="flow-map"))

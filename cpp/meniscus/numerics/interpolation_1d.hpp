@@ -1,6 +1,6 @@
-/// Cubic interpolation in one dimension: monotone (Fedkiw, Stam, Jensen, "Visual simulation of smoke", 2001, appendix B; the slope
-/// bound is that of Fritsch and Carlson, 1980), and linear in the data
-/// (Catmull and Rom, "A class of local interpolating splines", 1974).
+/// Cubic interpolation in one dimension: monotone (Fedkiw, Stam, Jensen, "Visual simulation of smoke", 2001, appendix B; the
+/// slope bound is that of Fritsch and Carlson, 1980), and linear in the data (Catmull and Rom, "A class of local interpolating
+/// splines", 1974).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
