@@ -30,10 +30,11 @@ class Trapezoid(Stateful):
 
     Args:
         velocity: of the gas; gives grid, dtype and boundary.
+        viscous: whether viscosity acts on it.
 
     Attributes:
         pressed: what the pressure adds to the velocity in half of a step, m/s.
-        sheared: what viscosity adds to it, likewise.
+        sheared: what viscosity adds to it, likewise; None: there is none.
         impulse: what the last projection has added to it, m/s.
         before: velocity at the start of the last step, m/s.
         last_dt: length of the step that has found them, s; zero: they are unknown.
@@ -44,10 +45,9 @@ class Trapezoid(Stateful):
     paths, extrapolated velocities); Zehnder, Narain and Thomaszewski 2018 (what the splitting does to vortices).
     """
 
-    def __init__(self, velocity: MacField) -> None:
-        self.pressed, self.sheared, self.impulse, self.before = (
-            self.declare(name, velocity.copy()) for name in ("pressed", "sheared", "impulse", "before")
-        )
+    def __init__(self, velocity: MacField, viscous: bool) -> None:
+        self.pressed, self.impulse, self.before = (self.declare(n, velocity.copy()) for n in ("pressed", "impulse", "before"))
+        self.sheared = self.declare("sheared", velocity.copy() if viscous else None, optional=False)
         self.last_dt = self.declare("last_dt", 0.0)
         self.earlier_dt = self.declare("earlier_dt", 0.0)
         self.energy = self.declare("energy", 0.0)
@@ -58,8 +58,7 @@ class Trapezoid(Stateful):
     def forget(self) -> None:
         """Let everything be unknown."""
         self.last_dt = self.earlier_dt = 0.0
-        for part in (self.pressed, self.sheared):
-            _grid.combine(part._core, 0.0, self.before._core, 0.0, self.before._core)
+        self._scale(0.0)
 
     def begin(self, velocity: MacField, dt: float) -> None:
         """Begin a step of dt seconds: see whether what is known belongs to this velocity, and scale it to the step."""
@@ -67,8 +66,7 @@ class Trapezoid(Stateful):
             self.forget()
         self._is_found = self._is_ahead = False
         if self.last_dt and dt != self.last_dt:
-            for part in (self.pressed, self.sheared):
-                _grid.combine(part._core, dt / self.last_dt, part._core, 0.0, part._core)
+            self._scale(dt / self.last_dt)
 
     def look_ahead(self, velocity: MacField, dt: float) -> MacField:
         """Return the velocity in the middle of a step of dt seconds that starts with this one; it is scratch memory.
@@ -84,11 +82,14 @@ class Trapezoid(Stateful):
 
     def predict(self, middle: MacField, before_viscosity: bool) -> None:
         """See the velocity in the middle of a step of which nothing is known, before viscosity acts on it, or between that and pressure."""
-        (self.sheared if before_viscosity else self.pressed).assign(middle)
+        part = self.sheared if before_viscosity else self.pressed
+        if part is not None:
+            part.assign(middle)
 
     def keep_prediction(self, middle: MacField, solid: SolidBoundary | None) -> None:
         """See it after its projection."""
-        _grid.combine(self.sheared._core, 1.0, self.pressed._core, -1.0, self.sheared._core)
+        if self.sheared is not None:
+            _grid.combine(self.sheared._core, 1.0, self.pressed._core, -1.0, self.sheared._core)
         _grid.combine(self.pressed._core, 1.0, middle._core, -1.0, self.pressed._core)
         if solid is not None:
             _grid.assign_faces(self.pressed._core, 0.0, solid.inside_faces, True)
@@ -97,7 +98,8 @@ class Trapezoid(Stateful):
         """Add to the velocity at the start of a step, in place, what is carried with it."""
         self._is_ahead = False
         self.press(velocity, 1.0)
-        _grid.combine(velocity._core, 1.0, velocity._core, 1.0, self.sheared._core)
+        if self.sheared is not None:
+            _grid.combine(velocity._core, 1.0, velocity._core, 1.0, self.sheared._core)
 
     def press(self, velocity: MacField, times: float) -> None:
         """Add what the pressure does in half of a step to a velocity, times a number."""
@@ -109,6 +111,7 @@ class Trapezoid(Stateful):
 
     def keep_shear(self, velocity: MacField) -> None:
         """Store what viscosity has added to the velocity since `see`, in half of a step."""
+        assert self.sheared is not None
         _grid.combine(self.sheared._core, 1.0, velocity._core, -1.0, self._scratch._core)
 
     def keep_pressure(self, velocity: MacField, solid: SolidBoundary | None, dt: float) -> None:
@@ -130,3 +133,8 @@ class Trapezoid(Stateful):
         self.energy = energy
         if not self._is_found:
             self.forget()
+
+    def _scale(self, factor: float) -> None:
+        for part in (self.pressed, self.sheared):
+            if part is not None:
+                _grid.combine(part._core, factor, part._core, 0.0, part._core)

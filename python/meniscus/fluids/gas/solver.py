@@ -104,7 +104,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         self.walls: ThinWalls | None = None
         self.trapezoid: Trapezoid | None = None
         if o.splitting == "trapezoid":
-            self.trapezoid = self.declare("trapezoid", Trapezoid(self.velocity))
+            self.trapezoid = self.declare("trapezoid", Trapezoid(self.velocity, o.viscosity > 0))
             self.stages = self.stages_of_trapezoid
         self.flow_map: FlowMap | None = None
         if o.transport.method == "flow-map":
