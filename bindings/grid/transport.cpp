@@ -126,6 +126,18 @@ void bind_transport_functions(py::module_& m) {
       },
       py::arg("velocity"), py::arg("points"), py::arg("dt"), py::arg("trace"), py::arg("outside"), py::arg("time"),
       py::arg("workspace"));
+  def_fields(
+      m, "sample_along",
+      []<class T, int D>(MacField<T, D>& out, MacField<T, D>& source, const std::vector<MacField<T, D>*>& velocities,
+                         const std::vector<double>& lengths, grid::Trace trace, grid::Interpolation interpolation, double time,
+                         bool add) {
+        require(velocities.size() == lengths.size(), "each velocity of a path needs a length");
+        std::vector<grid::PathStep<T, D>> path;
+        for (std::size_t s = 0; s < lengths.size(); ++s) path.push_back({velocities[s], lengths[s]});
+        interruptible([&] { grid::sample_along(out, source, path, trace, interpolation, time, add); });
+      },
+      py::arg("out"), py::arg("source"), py::arg("velocities"), py::arg("lengths"), py::arg("trace"), py::arg("interpolation"),
+      py::arg("time"), py::arg("add"));
 }
 
 }  // namespace
@@ -141,6 +153,7 @@ void bind_transport(py::module_& m) {
   py::native_enum<grid::Interpolation>(m, "Interpolation", "enum.Enum")
       .value("linear", grid::Interpolation::linear)
       .value("cubic", grid::Interpolation::cubic)
+      .value("catmull_rom", grid::Interpolation::catmull_rom)
       .finalize();
   py::native_enum<grid::TransportBlock>(m, "TransportBlock", "enum.Enum")
       .value("semi_lagrangian", grid::TransportBlock::semi_lagrangian)

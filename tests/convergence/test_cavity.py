@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.fluids import LiquidViscositySolver, PressureSolver, ViscositySolver, diffuse, diffuse_liquid, project
+from meniscus.fluids import (
+    LiquidViscositySolver,
+    PressureSolver,
+    SmokeOptions,
+    SmokeSolver,
+    TransportOptions,
+    ViscositySolver,
+    diffuse,
+    diffuse_liquid,
+    project,
+)
 from meniscus.grid import advect, sample
 
 # y and u on the vertical line through the middle, by Reynolds number.
@@ -64,3 +74,21 @@ def test_higher_reynolds_numbers(reynolds: int, seconds: float) -> None:
     v, change = cavity(reynolds, 128, 0.5, seconds)
     assert change < 2e-3
     check(v, reynolds, 0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("reynolds", "n", "seconds", "error"), [(100, 64, 20.0, 0.02), (400, 64, 30.0, 0.025), (400, 128, 30.0, 0.01), (1000, 128, 45.0, 0.01)]
+)
+def test_least_velocity_by_flow_maps(reynolds: int, n: int, seconds: float, error: float) -> None:
+    """Relative to the table. At Re 1000 and 64 cells, central differences of second order on the same faces are 4.6 % off."""
+    wall = ms.Wall(slip="no-slip")
+    sides = {"x-": wall, "x+": wall, "y-": wall, "y+": ms.Wall((1.0, 0.0), "no-slip")}
+    options = SmokeOptions(viscosity=1 / reynolds, slip="no-slip", splitting="trapezoid", transport=TransportOptions(method="flow-map"))
+    smoke = SmokeSolver(ms.Grid((n, n), 1 / n), options, boundary=sides)
+    for _ in range(round(seconds * n)):
+        smoke.step(1 / n)
+    low = np.array(smoke.velocity.u[n // 2])
+    i = int(low.argmin())
+    a, b, c = low[i - 1 : i + 2]
+    assert b - (a - c) ** 2 / (8 * (a - 2 * b + c)) == pytest.approx(min(U[reynolds]), rel=error)

@@ -22,6 +22,7 @@ from meniscus.fluids import (
     ParticleLiquidSolver,
     SmokeOptions,
     SmokeSolver,
+    TransportOptions,
     VortexParticles,
     VorticityOptions,
 )
@@ -46,9 +47,10 @@ def solid() -> KinematicSolid:
     return KinematicSolid(Sphere((0.7, 0.6), 0.12), path)
 
 
-def smoke() -> SmokeSolver:
+def smoke(**more: Any) -> SmokeSolver:
     emitter = Emitter(region=Sphere((0.4, 0.2), 0.15), density=1.0, temperature=1.0, divergence=0.2, velocity=(0.2, 0.4))
-    options = SmokeOptions(temperature_weight=2.0, viscosity=1e-3, vorticity=VorticityOptions(confinement=0.1, vortex_strength=0.01))
+    vorticity = VorticityOptions(confinement=0.1, vortex_strength=0.01)
+    options = SmokeOptions(temperature_weight=2.0, viscosity=1e-3, vorticity=vorticity, **more)
     grid = ms.Grid((N, N), 1 / N)
     boundary = {"y+": ms.Open()}
     return SmokeSolver(grid, options, dtype=np.float64, boundary=boundary, solid=solid(), emitters=[emitter], vortices=vortices())
@@ -72,6 +74,7 @@ def particles(transfer: Any = "apic") -> ParticleLiquidSolver:
 
 SOLVERS: dict[str, Callable[[], Any]] = {
     "smoke": smoke,
+    "smoke along a map": lambda: smoke(splitting="trapezoid", transport=TransportOptions(method="flow-map")),
     "liquid": liquid,
     "liquid by level set": lambda: liquid("level-set"),
     "apic": particles,

@@ -21,6 +21,7 @@ from meniscus.fluids import (
     PressureOptions,
     SmokeOptions,
     SmokeSolver,
+    TransportOptions,
     VortexParticles,
     VorticityOptions,
 )
@@ -46,7 +47,7 @@ def vortices(dimension: int, dtype: Any) -> VortexParticles:
     return VortexParticles(rng.uniform(0.1, 0.4, (50, dimension)).astype(dtype), w.astype(dtype), 0.1)
 
 
-def smoke(dimension: int, dtype: Any) -> SmokeSolver:
+def smoke(dimension: int, dtype: Any, **more: Any) -> SmokeSolver:
     return SmokeSolver(
         ms.Grid((N[dimension],) * dimension, 1 / N[dimension]),
         SmokeOptions(
@@ -55,6 +56,7 @@ def smoke(dimension: int, dtype: Any) -> SmokeSolver:
             vorticity=VorticityOptions(confinement=0.1, vortex_strength=1e-3),
             acceleration=(0.1,) * dimension,
             tolerance=1e-3,
+            **more,
         ),
         dtype=dtype,
         boundary={"xyz"[dimension - 1] + "+": ms.Open()},
@@ -120,6 +122,7 @@ def particles(transfer: Any, dimension: int, dtype: Any) -> ParticleLiquidSolver
 
 SOLVERS: dict[str, Callable[[int, Any], Any]] = {
     "smoke": smoke,
+    "smoke along a map": lambda *a: smoke(*a, splitting="trapezoid", transport=TransportOptions(method="flow-map")),
     "level set": lambda dimension, dtype: liquid("level-set", dimension, dtype),
     "particle level set": lambda dimension, dtype: liquid("particle-level-set", dimension, dtype),
     "pockets of air": lambda dimension, dtype: liquid("level-set", dimension, dtype, "pockets"),
@@ -145,7 +148,7 @@ def taken_by(action: Callable[[], object]) -> int:
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_no_stage_takes_an_array(kind: str, dimension: int) -> None:
     """A mask of the cells, the smallest array over the grid, takes a byte per cell; everything that a stage takes is smaller."""
-    solver = SOLVERS[kind](dimension, scalar_types(dimension)[0 if kind in ("smoke", "apic") else -1])
+    solver = SOLVERS[kind](dimension, scalar_types(dimension)[0 if kind.startswith(("smoke", "apic")) else -1])
     for _ in range(2):
         solver.step(DT)
     cells = N[dimension] ** dimension
@@ -154,7 +157,7 @@ def test_no_stage_takes_an_array(kind: str, dimension: int) -> None:
 
 
 @pytest.mark.fast_cases("2d*", "3d-smoke")
-@pytest.mark.parametrize("kind", ["smoke", "level set"])
+@pytest.mark.parametrize("kind", ["smoke", "smoke along a map", "level set"])
 def test_repeated_steps_take_no_blocks(kind: str, dimension: int) -> None:
     """Fields, particles and scratch memory stay where they are, too."""
     solver = SOLVERS[kind](dimension, np.float64)

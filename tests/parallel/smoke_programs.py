@@ -167,6 +167,7 @@ def smoke_case(case: str, grid: ms.Grid, dtype: Any, cfl: float) -> SmokeSolver:
         viscosity=2e-3 if full else 0.0,
         slip="no-slip" if full else "free",
         transport=TransportOptions(velocity_samples="faces" if full else "nodes"),
+        splitting="trapezoid" if full and cfl in (0.5, 2.0) else "projection",
         cfl=cfl,
         tolerance=1e-6,
     )

@@ -168,24 +168,24 @@ def weight(q: Sequence[int], fraction: Sequence[np.ndarray]) -> np.ndarray:
     return np.prod([f if o else 1 - f for o, f in zip(q, fraction, strict=True)], axis=0)
 
 
-def cubic_1d(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Hermite cubic between b and c with central slopes, cut to [0, 3] differences."""
+def cubic_1d(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, t: np.ndarray, monotone: bool = True) -> np.ndarray:
+    """Hermite cubic between b and c with central slopes; monotone: these are cut to [0, 3] differences."""
     delta = c - b
 
     def slope(s: np.ndarray) -> np.ndarray:
-        return np.where(s * delta > 0, np.sign(delta) * np.minimum(np.abs(s), 3 * np.abs(delta)), 0.0)
+        return np.where(s * delta > 0, np.sign(delta) * np.minimum(np.abs(s), 3 * np.abs(delta)), 0.0) if monotone else s
 
     left, right = slope((c - a) / 2), slope((d - b) / 2)
     hermite = (1 + 2 * t) * (1 - t) ** 2 * b + t * (1 - t) ** 2 * left + t**2 * (3 - 2 * t) * c - t**2 * (1 - t) * right
-    return np.clip(hermite, np.minimum(b, c), np.maximum(b, c))
+    return np.clip(hermite, np.minimum(b, c), np.maximum(b, c)) if monotone else hermite
 
 
-def cubic(values: dict, fraction: Sequence[np.ndarray]) -> np.ndarray:
-    """Monotone cubic along the last axis first."""
+def cubic(values: dict, fraction: Sequence[np.ndarray], monotone: bool = True) -> np.ndarray:
+    """Cubic along the last axis first."""
     while len(next(iter(values))) > 0:
         axis = len(next(iter(values))) - 1
         rest = {q[:-1] for q in values}
-        values = {q: cubic_1d(*[values[(*q, o)] for o in (-1, 0, 1, 2)], fraction[axis]) for q in rest}
+        values = {q: cubic_1d(*[values[(*q, o)] for o in (-1, 0, 1, 2)], fraction[axis], monotone) for q in rest}
     return values[()]
 
 
@@ -197,7 +197,7 @@ def interpolate(
     low, high = np.minimum.reduce(list(corners.values())), np.maximum.reduce(list(corners.values()))
     if interpolation == "linear":
         return linear(corners, fraction), low, high
-    return cubic(stencil(wide, shape, moved, range(-1, 3))[0], fraction), low, high
+    return cubic(stencil(wide, shape, moved, range(-1, 3))[0], fraction, interpolation == "cubic"), low, high
 
 
 def interpolate_hidden(

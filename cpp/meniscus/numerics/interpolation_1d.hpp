@@ -1,5 +1,6 @@
-/// Monotone cubic interpolation in one dimension (Fedkiw, Stam, Jensen, "Visual simulation of smoke", 2001, appendix B; the slope
-/// bound is that of Fritsch and Carlson, 1980).
+/// Cubic interpolation in one dimension: monotone (Fedkiw, Stam, Jensen, "Visual simulation of smoke", 2001, appendix B; the
+/// slope bound is that of Fritsch and Carlson, 1980), and linear in the data (Catmull and Rom, "A class of local interpolating
+/// splines", 1974).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -29,6 +30,15 @@ MENISCUS_INLINE T monotone_cubic(T a, T b, T c, T d, T t) {
   const T high = b < c ? c : b;
   const T capped = value < high ? value : high;
   return capped > low ? capped : low;
+}
+
+/// The same without bounds: third order everywhere, also at extremes; the result may lie beyond b and c.
+template <class T>
+MENISCUS_INLINE T catmull_rom(T a, T b, T c, T d, T t) {
+  const T left = T(0.5) * (c - a);
+  const T right = T(0.5) * (d - b);
+  const T twist = left + right - T(2) * (c - b);
+  return b + t * (left + t * ((c - b) - left - twist + t * twist));
 }
 
 /// Linear interpolation that returns a for a == b exactly.

@@ -8,10 +8,12 @@ from typing import Any, Literal, get_args
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField
-from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace, advect
+from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Trace, advect
 from meniscus.grid.transport.nodes import HiddenNodes, NodeMethod, advect_at_nodes
 from meniscus.grid.transport.visibility import Visibility
 
+TransportMethod = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack", "flow-map"]
+"""Those of `advect`, and 'flow-map', which carries a velocity along the paths of several steps; see `flows.flow_map.FlowMap`."""
 VelocitySamples = Literal["faces", "nodes"]
 """Where a velocity is carried along itself."""
 
@@ -21,21 +23,26 @@ class TransportOptions:
     """Schemes by which a solver carries its fields.
 
     Attributes:
-        method, trace, interpolation, limiter, first_order_near: as in `advect`.
+        method, trace, interpolation, limiter, first_order_near: as in `advect`; or method='flow-map', for smoke on one rank and
+            without shells: the velocity is interpolated once in `map_steps` steps, by Catmull and Rom's cubics, along paths of its own;
+            smoke and heat are carried by 'maccormack'.
+        map_steps: length of a flow map.
         velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
             path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
     """
 
-    method: Method = "maccormack"
+    method: TransportMethod = "maccormack"
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
     limiter: Limiter = "reversion"
     first_order_near: FirstOrderNear = "objects"
     velocity_samples: VelocitySamples = "faces"
+    map_steps: int = 2
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
+        _checks.integer("map_steps", self.map_steps, 1)
         if self.velocity_samples == "nodes" and self.method not in get_args(NodeMethod):
             raise ValueError(f"velocity_samples='nodes' goes with the methods {', '.join(get_args(NodeMethod))}, not with {self.method!r}")
 
@@ -43,7 +50,7 @@ class TransportOptions:
 def transport_schemes(options: TransportOptions) -> dict[str, Any]:
     """Return the schemes as arguments of `advect`."""
     return {
-        "method": options.method,
+        "method": "maccormack" if options.method == "flow-map" else options.method,
         "trace": options.trace,
         "interpolation": options.interpolation,
         "limiter": options.limiter,

@@ -146,3 +146,10 @@ def resolve(grid: Grid, boundary: BoundarySpec) -> dict[str, SideCondition]:
 def to_core(grid: Grid, boundary: Mapping[str, SideCondition], components: int) -> list[Any]:
     """Return the conditions in the form of the core."""
     return [boundary[name]._core(grid.dimension, components) for name in side_names(grid.dimension)]
+
+
+def at_rest(side: SideCondition) -> SideCondition:
+    """Return the condition for changes of a velocity on a side: no wall speeds up."""
+    if isinstance(side, ZeroGradient):
+        return side
+    return Open() if isinstance(side, Open) else Wall()

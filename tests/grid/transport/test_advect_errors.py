@@ -76,7 +76,7 @@ def test_samples_that_are_not_finite(field: Any, velocity: ms.MacField, bad: flo
         ("method", "'upwind', 'semi-lagrangian', 'bfecc', 'maccormack'"),
         ("block", "'semi-lagrangian', 'upwind'"),
         ("trace", "'euler', 'midpoint', 'rk3'"),
-        ("interpolation", "'linear', 'cubic'"),
+        ("interpolation", "'linear', 'cubic', 'catmull-rom'"),
         ("limiter", "'none', 'clamp', 'reversion'"),
         ("first_order_near", "'nothing', 'objects', 'walls'"),
         ("hidden_value", "'mean', 'own'"),

@@ -24,7 +24,7 @@ def name_of(options: dict) -> str:
 
 
 @pytest.mark.parametrize("trace", ["euler", "midpoint", "rk3"])
-@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+@pytest.mark.parametrize("interpolation", ["linear", "cubic", "catmull-rom"])
 def test_dt_0_is_the_identity(interpolation: str, trace: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     for periodic in (False, True):
         g = grid_of(dimension, periodic=periodic)

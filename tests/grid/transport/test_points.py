@@ -43,11 +43,11 @@ def at_points(wide: Any, grid: ms.Grid, points: np.ndarray, interpolation: str =
     reach = range(2) if interpolation == "linear" else range(-1, 3)
     offsets = itertools.product(reach, repeat=grid.dimension)
     values = {o: wide.samples[tuple((cell + np.array(o) + wide.pad).T)] for o in offsets}
-    return linear(values, fraction) if interpolation == "linear" else cubic(values, fraction)
+    return linear(values, fraction) if interpolation == "linear" else cubic(values, fraction, interpolation == "cubic")
 
 
 @pytest.mark.parametrize("kind", ["cell", "node"])
-@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+@pytest.mark.parametrize("interpolation", ["linear", "cubic", "catmull-rom"])
 @pytest.mark.parametrize("name", CONDITIONS)
 @SLOW_IN_SINGLE
 def test_sample_against_reference(name: str, interpolation: str, kind: str, dimension: int, dtype: type) -> None:

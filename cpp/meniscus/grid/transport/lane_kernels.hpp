@@ -122,35 +122,51 @@ MENISCUS_INLINE void linear_lanes(const T* p, const Coord<D>& strides, const Lan
   }
 }
 
-/// Monotone cubic interpolation along the last axis for the row of the stencil at `shift`.
-template <class T, int D>
+template <bool Monotone, class T>
+MENISCUS_INLINE T cubic(T a, T b, T c, T d, T t) {
+  if constexpr (Monotone) return numerics::monotone_cubic(a, b, c, d, t);
+  return numerics::catmull_rom(a, b, c, d, t);
+}
+
+/// Cubic interpolation along the last axis for the row of the stencil at `shift`.
+template <bool Monotone, class T, int D>
 MENISCUS_INLINE void cubic_row_lanes(const T* p, std::int32_t shift, const LaneCells<T, D>& c, int n, Lanes<T>& out) {
   for (int l = 0; l < n; ++l) {
     const std::int32_t i = c.offset[l] + shift;
-    out[l] = numerics::monotone_cubic(p[i - 1], p[i], p[i + 1], p[i + 2], c.fraction[D - 1][l]);
+    out[l] = cubic<Monotone>(p[i - 1], p[i], p[i + 1], p[i + 2], c.fraction[D - 1][l]);
   }
 }
 
-template <class T>
+template <bool Monotone, class T>
 MENISCUS_INLINE void cubic_join_lanes(const std::array<Lanes<T>, 4>& rows, const Lanes<T>& fraction, int n, Lanes<T>& out) {
-  for (int l = 0; l < n; ++l) out[l] = numerics::monotone_cubic(rows[0][l], rows[1][l], rows[2][l], rows[3][l], fraction[l]);
+  for (int l = 0; l < n; ++l) out[l] = cubic<Monotone>(rows[0][l], rows[1][l], rows[2][l], rows[3][l], fraction[l]);
 }
 
-template <class T, int D>
+template <bool Monotone, class T, int D>
 MENISCUS_INLINE void cubic_lanes(const T* p, const Coord<D>& strides, const LaneCells<T, D>& c, int n, Lanes<T>& out) {
   std::array<Lanes<T>, 4> rows;
   const auto s0 = static_cast<std::int32_t>(strides[0]);
   for (int a = 0; a < 4; ++a) {
     if constexpr (D == 2) {
-      cubic_row_lanes<T, D>(p, (a - 1) * s0, c, n, rows[a]);
+      cubic_row_lanes<Monotone, T, D>(p, (a - 1) * s0, c, n, rows[a]);
     } else {
       const auto s1 = static_cast<std::int32_t>(strides[1]);
       std::array<Lanes<T>, 4> inner;
-      for (int b = 0; b < 4; ++b) cubic_row_lanes<T, D>(p, (a - 1) * s0 + (b - 1) * s1, c, n, inner[b]);
-      cubic_join_lanes(inner, c.fraction[1], n, rows[a]);
+      for (int b = 0; b < 4; ++b) cubic_row_lanes<Monotone, T, D>(p, (a - 1) * s0 + (b - 1) * s1, c, n, inner[b]);
+      cubic_join_lanes<Monotone>(inner, c.fraction[1], n, rows[a]);
     }
   }
-  cubic_join_lanes(rows, c.fraction[0], n, out);
+  cubic_join_lanes<Monotone>(rows, c.fraction[0], n, out);
+}
+
+/// Either cubic.
+template <class T, int D>
+MENISCUS_INLINE void cubic_lanes(Interpolation interpolation, const T* p, const Coord<D>& strides, const LaneCells<T, D>& c,
+                                 int n, Lanes<T>& out) {
+  if (interpolation == Interpolation::cubic)
+    cubic_lanes<true, T, D>(p, strides, c, n, out);
+  else
+    cubic_lanes<false, T, D>(p, strides, c, n, out);
 }
 
 template <class T, int D>
@@ -179,7 +195,7 @@ MENISCUS_INLINE void sample_row(const SampleSource<T, D>& source, const RowRun<D
     detail::linear_lanes<Bounds, T, D>(p, source.view.strides, cells, n, out);
   } else {
     if constexpr (Bounds) detail::linear_lanes<true, T, D>(p, source.view.strides, cells, n, out);
-    detail::cubic_lanes<T, D>(p, source.view.strides, cells, n, out.value);
+    detail::cubic_lanes<T, D>(interpolation, p, source.view.strides, cells, n, out.value);
   }
   int slow = 0;
   for (int l = 0; l < n; ++l) slow |= cells.slow[l];

@@ -10,10 +10,11 @@
 
 namespace meniscus::grid {
 
-enum class Interpolation { linear, cubic };
+/// `cubic`: monotone, bounded by the samples; `catmull_rom`: without bounds.
+enum class Interpolation { linear, cubic, catmull_rom };
 
 /// Samples that an interpolation needs on each side of a cell.
-constexpr int stencil_margin(Interpolation interpolation) { return interpolation == Interpolation::cubic ? 1 : 0; }
+constexpr int stencil_margin(Interpolation interpolation) { return interpolation == Interpolation::linear ? 0 : 1; }
 
 /// Samples to interpolate in, with ghosts filled as of `time`.
 template <class T, int D>
@@ -55,9 +56,9 @@ T corner_weight(const std::array<T, D>& fraction, int q) {
   return w;
 }
 
-/// Tensor product of monotone cubics over the 4^D samples whose [1]...[1] is `cell`.
+/// Tensor product of cubics over the 4^D samples whose [1]...[1] is `cell`.
 template <class T, int D>
-T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::array<T, D>& fraction) {
+T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::array<T, D>& fraction, bool monotone) {
   const auto along = [&](auto&& self, int axis, Coord<D> c) -> T {
     if (axis == D) return stored_or_continued<T, D>(s, c);
     std::array<T, 4> v;
@@ -65,7 +66,8 @@ T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::arra
       c[axis] = cell[axis] - 1 + a;
       v[a] = self(self, axis + 1, c);
     }
-    return numerics::monotone_cubic(v[0], v[1], v[2], v[3], fraction[axis]);
+    return monotone ? numerics::monotone_cubic(v[0], v[1], v[2], v[3], fraction[axis])
+                    : numerics::catmull_rom(v[0], v[1], v[2], v[3], fraction[axis]);
   };
   return along(along, 0, cell);
 }
@@ -117,7 +119,7 @@ MENISCUS_NOINLINE PointSample<T> sample_in_cell(const SampleSource<T, D>& source
     s.low = detail::smaller(s.low, v[q]);
     s.high = detail::larger(s.high, v[q]);
   }
-  bool wide = interpolation == Interpolation::cubic && all_seen;
+  bool wide = interpolation != Interpolation::linear && all_seen;
   if constexpr (!Policy::all_visible) {
     Coord<D> c;
     const auto visible_from = [&](auto&& self, int axis) -> bool {
@@ -131,7 +133,7 @@ MENISCUS_NOINLINE PointSample<T> sample_in_cell(const SampleSource<T, D>& source
     wide = wide && visible_from(visible_from, 0);
   }
   if (wide) {
-    s.value = detail::cubic_point<T, D>(source, cell, fraction);
+    s.value = detail::cubic_point<T, D>(source, cell, fraction, interpolation == Interpolation::cubic);
   } else {
     // The same order of operations as the fast rows: last axis first.
     std::array<T, corners> r = v;

@@ -50,15 +50,16 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
   }
 }
 
-template <class T, int D>
+/// With Bounds, linear values are kept between the corners that they come from, as in a pass of `advect`.
+template <bool Bounds = true, class T, int D>
 MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePoints<D>& x, int n, Interpolation interpolation,
                                   LaneSamples<T>& out) {
   detail::LaneCells<T, D> cells;
   locate_points(source, x, n, stencil_margin(interpolation), cells);
   if (interpolation == Interpolation::linear)
-    detail::linear_lanes<true, T, D>(source.view.origin, source.view.strides, cells, n, out);
+    detail::linear_lanes<Bounds, T, D>(source.view.origin, source.view.strides, cells, n, out);
   else
-    detail::cubic_lanes<T, D>(source.view.origin, source.view.strides, cells, n, out.value);
+    detail::cubic_lanes<T, D>(interpolation, source.view.origin, source.view.strides, cells, n, out.value);
   int slow = 0;
   for (int l = 0; l < n; ++l) slow |= cells.slow[l];
   if (slow == 0) [[likely]]
@@ -102,17 +103,17 @@ void for_each_point_block(Index n, Kernel&& kernel) {
   });
 }
 
-template <class T, int D>
+template <bool Bounds, class T, int D>
 MENISCUS_INLINE void velocity_lanes(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, int n, LaneVectors<T, D>& out) {
   LaneSamples<T> s;
   for (int d = 0; d < D; ++d) {
-    sample_lanes(velocity.component[d], x, n, Interpolation::linear, s);
+    sample_lanes<Bounds>(velocity.component[d], x, n, Interpolation::linear, s);
     out[d] = s.value;
   }
 }
 
 /// Velocity to move with for the whole step; k = dt / h.
-template <class T, int D>
+template <bool Bounds = true, class T, int D>
 MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, double k,
                                    const RungeKutta& method, int n, LaneVectors<T, D>& mean) {
   LaneVectors<T, D> v{};
@@ -124,7 +125,7 @@ MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const L
     LanePoints<D> y;
     for (int d = 0; d < D; ++d)
       for (int l = 0; l < n; ++l) y[d][l] = x[d][l] + along * static_cast<double>(v[d][l]);
-    velocity_lanes(velocity, y, n, v);
+    velocity_lanes<Bounds>(velocity, y, n, v);
     for (int d = 0; d < D; ++d)
       for (int l = 0; l < n; ++l) mean[d][l] += weight * v[d][l];
   }
@@ -244,7 +245,7 @@ void sample_points(MacField<T, D>& velocity, const T* points, Index n, double ti
                        LanePoints<D> x;
                        load(grid, points_here + first * D, count, x);
                        LaneVectors<T, D> v;
-                       velocity_lanes(source, x, count, v);
+                       velocity_lanes<true>(source, x, count, v);
                        for (int l = 0; l < count; ++l)
                          for (int d = 0; d < D; ++d) to[first + l].x[d] = v[d][l];
                      });
@@ -274,10 +275,60 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
                [&](Index begin, Index end) { std::copy(result.data() + begin, result.data() + end, points + begin); });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                \
-  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*);                    \
-  template void sample_points<T, D>(const FieldLayout<D>&, const T*, const T*, Index, Interpolation, double, T*); \
-  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);                                \
+template <class T, int D>
+void sample_along(MacField<T, D>& out, MacField<T, D>& source, const std::vector<PathStep<T, D>>& path, Trace trace,
+                  Interpolation interpolation, double time, bool add) {
+  const Grid<D>& grid = source.grid();
+  require(out.grid() == grid && &out != &source, "the result must be another field on the grid of the source");
+  require(!grid.block().cut(), "a map of the flow needs a grid that is not cut into blocks");
+  require_finite(source);
+  source.fill_ghosts(time);
+  std::vector<VelocitySource<T, D>> velocities;
+  for (const PathStep<T, D>& step : path) {
+    require(step.velocity->grid() == grid && step.velocity != &out, "a path needs other fields on the grid of the source");
+    require_finite(*step.velocity);
+    step.velocity->fill_ghosts(time);
+    velocities.emplace_back(*step.velocity, time);
+  }
+  const VelocitySource<T, D> from(source, time);
+  const RungeKutta method = runge_kutta(trace);
+  for (int c = 0; c < D; ++c) {
+    const FieldView<T, D> to = out.component(c).view();
+    const Stagger<D> stagger = Stagger<D>::face(c);
+    for_each_run<D>(to.extents, [&](const RowRun<D>& run) {
+      simd_dispatch([&] {
+        const int n = run.count;
+        LanePoints<D> x;
+        LaneVectors<T, D> v;
+        for (int d = 0; d < D; ++d) {
+          const double first = static_cast<double>(run.base[d]) + 0.5 * (1 - stagger.on_side[d]);
+          for (int l = 0; l < n; ++l) x[d][l] = first + (d == D - 1 ? l : 0);
+        }
+        for (std::size_t s = 0; s < path.size(); ++s) {
+          const double k = path[s].dt / grid.spacing();
+          step_velocity<false>(velocities[s], x, k, method, n, v);
+          for (int d = 0; d < D; ++d) {
+            for (int l = 0; l < n; ++l) x[d][l] += k * static_cast<double>(v[d][l]);
+            const auto cells = static_cast<double>(grid.shape()[d]);
+            if (grid.periodic()[Index{d}])
+              for (int l = 0; l < n; ++l) x[d][l] -= cells * std::floor(x[d][l] / cells);
+          }
+        }
+        LaneSamples<T> sample;
+        sample_lanes(from.component[c], x, n, interpolation, sample);
+        T* const p = to.at(run.base);
+        for (int l = 0; l < n; ++l) p[l] = sample.value[l] + (add ? p[l] : T(0));
+      });
+    });
+  }
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template void sample_along<T, D>(MacField<T, D>&, MacField<T, D>&, const std::vector<PathStep<T, D>>&, Trace, Interpolation, \
+                                   double, bool);                                                                              \
+  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*);                                 \
+  template void sample_points<T, D>(const FieldLayout<D>&, const T*, const T*, Index, Interpolation, double, T*);              \
+  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);                                             \
   template void advance_points<T, D>(MacField<T, D>&, T*, Index, double, Trace, OutsidePoints, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

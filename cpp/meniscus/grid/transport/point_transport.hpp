@@ -8,6 +8,8 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/transport/trace.hpp"
 
+#include <vector>
+
 namespace meniscus::grid {
 
 /// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the
@@ -36,5 +38,19 @@ enum class OutsidePoints {
 template <class T, int D>
 void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Trace trace, OutsidePoints outside, double time,
                     Workspace& workspace);
+
+/// A part of a path: along this velocity for dt seconds, of either sign.
+template <class T, int D>
+struct PathStep {
+  MacField<T, D>* velocity;
+  double dt;
+};
+
+/// A map of the flow, at the faces: each component of `out` becomes that of `source` at the end of the path that begins at its
+/// face, or has it added. `out` is none of the other fields, and the grid is not cut into blocks. InvalidArgument for others, and
+/// for samples that are not finite.
+template <class T, int D>
+void sample_along(MacField<T, D>& out, MacField<T, D>& source, const std::vector<PathStep<T, D>>& path, Trace trace,
+                  Interpolation interpolation, double time, bool add);
 
 }  // namespace meniscus::grid

@@ -41,6 +41,7 @@ def require_fitting(solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver, s
         (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
         (o.viscosity > 0, "viscosity"),
         (o.transport.method == "upwind", "upwind transport"),
+        (o.transport.method == "flow-map", "flow maps"),
     ):
         if there:
             raise ValueError(f"shells do not go with a solver that has {what}")

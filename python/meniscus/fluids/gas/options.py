@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from meniscus import _checks
-from meniscus.fluids.flows.reflection import Splitting
+from meniscus.fluids.flows.trapezoid import GasSplitting
 from meniscus.fluids.fluid_solver import StepReport
 from meniscus.fluids.schemes import TransportOptions
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
@@ -49,8 +49,7 @@ class SmokeOptions:
         slip: condition at solids, 'free' or 'no-slip'.
         transport: schemes that carry velocity, smoke and heat.
         splitting: 'projection': transport, forces, viscosity and pressure act one after the other, each for a whole step, first order in
-            time. 'reflection': two halves of the transport around a reflection in pressure and viscosity, for twice the work: second
-            order, and vortices keep their energy. Couplings with shells and bodies split by 'projection' whatever this is.
+            time. 'trapezoid': half of pressure, viscosity and forces is carried along: second order, and vortices keep their energy.
         tolerance: of the projection, relative to the divergence before it.
         max_iterations: of the projection.
         cfl: cells that the fastest air passes in the step that `max_dt` returns.
@@ -66,7 +65,7 @@ class SmokeOptions:
     air_density: float = 1.2
     slip: Slip = "free"
     transport: TransportOptions = field(default_factory=TransportOptions)
-    splitting: Splitting = "projection"
+    splitting: GasSplitting = "projection"
     tolerance: float = 1e-5
     max_iterations: int = 200
     cfl: float = 2.0
@@ -80,8 +79,8 @@ class SmokeOptions:
         _checks.positive("tolerance", self.tolerance)
         _checks.positive("cfl", self.cfl)
         _checks.integer("max_iterations", self.max_iterations, 1)
-        if self.splitting == "reflection" and self.transport.velocity_samples == "nodes":
-            raise ValueError("splitting='reflection' carries a velocity by another one, which velocity_samples='nodes' cannot do")
+        if self.splitting == "trapezoid" and self.transport.velocity_samples == "nodes":
+            raise ValueError("splitting='trapezoid' carries a velocity by another one, which velocity_samples='nodes' cannot do")
         if self.viscosity < 0:
             raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
 

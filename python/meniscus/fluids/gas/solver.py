@@ -14,7 +14,8 @@ from meniscus.core.solver import stage
 from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
-from meniscus.fluids.flows.reflection import Reflection
+from meniscus.fluids.flows.flow_map import FlowMap
+from meniscus.fluids.flows.trapezoid import Trapezoid
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
@@ -23,7 +24,7 @@ from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_o
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
-from meniscus.grid.fields import CellField
+from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect, max_speed
 from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.transport.walls import ThinWalls
@@ -35,8 +36,8 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class SmokeSolver(FluidSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
-    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. With `splitting="reflection"`, these stages except
-    the first are of half a step; then `reflect` goes to the other half, which adds forces, advects, and projects: `stages_of_reflection`.
+    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. With `splitting="trapezoid"`, forces act for half
+    a step before the transport and for half a step after it: `stages_of_trapezoid`.
     Each stage is a public method that a script may call by itself, in another order, or with its own work in between. `step` is
     transactional: an error or Ctrl-C leaves everything unchanged.
 
@@ -65,12 +66,12 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     Raises:
         TypeError, ValueError: wrong types or values.
 
-    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1; Narain et al. 2019 (reflection).
+    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1; Staniforth and Côté 1991 (trapezoidal rule).
     """
 
     stages: tuple[str, ...] = ("emit", "transport", "add_forces", "diffuse", "project")
-    stages_of_reflection = ("emit", "transport", "add_forces", "diffuse", "project", "reflect", "add_forces", "transport", "project")
-    """Stages of a step that is split by reflection; the length of all but the first is half of it."""
+    stages_of_trapezoid = ("emit", "add_forces", "transport", "add_forces", "diffuse", "project")
+    """Stages of a step that is split by the trapezoidal rule; forces act for half of it, twice."""
     settings = ("solid", "vortices", "controls")
     report_type = SmokeReport
 
@@ -101,17 +102,22 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         self.viscosity_stage = ViscosityStage(grid, o.viscosity, o.tolerance, density=o.air_density)
         self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance, o.max_iterations)
         self.walls: ThinWalls | None = None
-        self._reflection: Reflection | None = None
-        if o.splitting == "reflection":
-            self._reflection = Reflection(self.velocity)
-            self.stages = self.stages_of_reflection
-        # Of a step whose `reflect` has passed: its first half, s.
-        self._first_half = 0.0
+        self.trapezoid: Trapezoid | None = None
+        if o.splitting == "trapezoid":
+            self.trapezoid = self.declare("trapezoid", Trapezoid(self.velocity, o.viscosity > 0))
+            self.stages = self.stages_of_trapezoid
+        self.flow_map: FlowMap | None = None
+        if o.transport.method == "flow-map":
+            if grid.comm.size > 1:
+                raise ValueError("method='flow-map' follows paths of several steps, which need a grid that is not cut among ranks")
+            self.flow_map = self.declare("flow_map", FlowMap(self.velocity, o.transport.map_steps))
+        # Of the step that goes on: seconds of transport that have passed, and whether forces and viscosity act in halves.
+        self._passed, self._in_halves = 0.0, False
 
     @property
     def _now(self) -> float:
-        """Start of the half of the step that goes on, s."""
-        return self.time + self._first_half
+        """Time at which forces act, s."""
+        return self.time + self._passed
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
@@ -152,19 +158,15 @@ class SmokeSolver(FluidSolver[SmokeReport]):
 
     @stage(
         reads=("density", "temperature", "velocity", "vortices", "time"),
-        writes=("density", "temperature", "velocity", "vortices"),
+        writes=("density", "temperature", "velocity", "vortices", "trapezoid", "flow_map"),
         positive=True,
     )
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
         o = self.options
-        velocities = [self.velocity]
-        if self._reflection is not None and not self._first_half:
-            self._reflection.begin(self.velocity)
-        elif self._reflection is not None:
-            velocities.append(self._reflection.end)
+        velocities = [self.velocity] if self.trapezoid is None else [self.velocity, self._depart(self.trapezoid, dt)]
         by = velocities[-1]
-        solid = self.sampled_solid.at(self._now, needs_velocity=o.slip == "no-slip")
+        solid = self.sampled_solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
             for moving in velocities:
                 solid.extend(moving, self._workspace)
@@ -176,7 +178,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                 if o.slip == "free":
                     for moving in velocities:
                         self.walls.extend_faces_into(solid.open_faces, moving)
-        schemes = {**transport_schemes(o.transport), "time": self._now, "workspace": self._workspace}
+        schemes = {**transport_schemes(o.transport), "time": self.time, "workspace": self._workspace}
         before = self.smoke(solid)
         replacements = {} if self.walls is None else self.walls.replacements
         for name in ("density", "temperature"):
@@ -188,16 +190,24 @@ class SmokeSolver(FluidSolver[SmokeReport]):
             # They may have been seeded since the last step.
             hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
-                self.vortices, by, dt, method=o.transport.trace, solid=solid, time=self._now, workspace=self._workspace
+                self.vortices, by, dt, method=o.transport.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        seen = Visibility(walls=self.walls)
-        carry_velocity(self.velocity, dt, o.transport, by=by, visibility=seen, time=self._now, workspace=self._workspace)
+        if self.flow_map is not None:
+            self.flow_map.carry(self.velocity, by, dt, self.time, solid)
+        else:
+            seen = Visibility(walls=self.walls)
+            carry_velocity(self.velocity, dt, o.transport, by=by, visibility=seen, time=self.time, workspace=self._workspace)
+        if self.trapezoid is not None:
+            self.trapezoid.press(self.velocity, -1.0)
+            self._passed = dt if self._in_halves else 0.0
 
-    @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
+    @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity", "trapezoid"), positive=True)
     def add_forces(self, dt: float) -> None:
         """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles and controls for dt."""
         o = self.options
+        if self.trapezoid is not None and self._in_halves and not self._passed:
+            self.trapezoid.look_ahead(self.velocity, 2 * dt)
         if o.density_weight or o.temperature_weight:
             add_buoyancy(
                 self.velocity,
@@ -226,47 +236,70 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         told = self.running_report.control_impulse or (0.0,) * len(given)
         self.running_report.control_impulse = tuple(a + b for a, b in zip(told, given, strict=True))
 
-    @stage(reads=("velocity", "pressure", "time"), writes=("velocity",), positive=True)
+    @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "trapezoid"), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        if self._reflection is not None and not self._first_half:
-            self._reflection.see(self.velocity)
+        rule = self.trapezoid if self._in_halves and self.options.viscosity else None
+        if rule is not None:
+            # What it does in the other half was carried; pressure does as much as is carried of it.
+            rule.press(self.velocity, 1.0)
+            rule.see(self.velocity)
         self.running_report.viscosity = self.viscosity_stage.act(
-            self.velocity, dt, self.sampled_solid, self._now + dt, pressure=self.pressure
+            self.velocity, dt if rule is None else 0.5 * dt, self.sampled_solid, self.time + dt, pressure=self.pressure
         )
+        if rule is not None:
+            rule.keep_shear(self.velocity)
+            rule.press(self.velocity, -1.0)
 
-    @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
+    @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure", "trapezoid"), positive=True)
     def project(self, dt: float) -> None:
-        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the stage.
-
-        The pressure stays that of the middle of a step that was reflected there.
-        """
+        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
+        if self.trapezoid is not None:
+            if self.walls is not None:
+                self.walls.hold_faces(self.velocity)
+            self.trapezoid.see(self.velocity)
+        # A solid has the velocity of the end of the step, as nearly as its motion tells.
+        lately = 0.5 * dt if self._in_halves else dt
         self.running_report.projection = self.projection_stage.act(
             self.velocity,
-            dt,
+            lately,
             self.sampled_solid,
-            self._now + dt,
-            None if self._first_half else self.pressure,
+            self.time + dt,
+            self.pressure,
             target_divergence=self.source_divergence,
             walls=self.walls,
+            forced=dt,
         )
+        if self.trapezoid is not None:
+            self.trapezoid.keep_pressure(self.velocity, self.sampled_solid.at(self.time + dt, lately), dt)
 
-    @stage(reads=("velocity",), writes=("velocity",), positive=True)
-    def reflect(self, dt: float) -> None:
-        """Let viscosity and pressure, which have acted for dt, act for as long again, and go to the second half of the step.
+    def _depart(self, rule: Trapezoid, dt: float) -> MacField:
+        """Add to the velocity what it carries with it, in place; return the velocity in the middle of the step.
 
-        Raises:
-            ValueError: the options have another splitting.
+        Where nothing is known, that is the result of a step to there, whose pressure and viscosity are those carried.
         """
-        if self._reflection is None:
-            raise ValueError("reflect needs SmokeOptions(splitting='reflection')")
-        self._reflection.reflect(self.velocity)
-        self._first_half = dt
+        middle = rule.look_ahead(self.velocity, dt)
+        if not rule.last_dt and self._in_halves:
+            half, end = 0.5 * dt, self.time + 0.5 * dt
+            middle.assign(self.velocity)
+            solid = self.sampled_solid.at(self.time, needs_velocity=self.options.slip == "no-slip")
+            if solid is not None:
+                solid.extend(middle, self._workspace)
+            carry_velocity(middle, half, self.options.transport, time=self.time, workspace=self._workspace)
+            rule.predict(middle, True)
+            self.viscosity_stage.act(middle, half, self.sampled_solid, end)
+            rule.predict(middle, False)
+            self.projection_stage.act(middle, half, self.sampled_solid, end, None, target_divergence=self.source_divergence)
+            rule.keep_prediction(middle, self.sampled_solid.at(end))
+        rule.depart(self.velocity)
+        return middle
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls."""
         super().begin(dt)
-        self._first_half = 0.0
+        self._passed = 0.0
+        if self.trapezoid is not None:
+            self.trapezoid.begin(self.velocity, dt)
 
     def smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
@@ -274,23 +307,20 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         return float(_grid.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
 
     def _schedule(self, dt: float) -> Iterator[tuple[str, float]]:
-        halved = "reflect" in self.stages
+        self._in_halves = self.trapezoid is not None
         for name in self.stages:
-            yield name, 0.5 * dt if halved and name != "emit" else dt
+            yield name, 0.5 * dt if self._in_halves and name == "add_forces" else dt
 
     def _leave_step(self) -> None:
         super()._leave_step()
-        self._first_half = 0.0
-
-    def _state_replaced(self) -> None:
-        super()._state_replaced()
-        self._first_half = 0.0
+        self._passed, self._in_halves = 0.0, False
 
     def _complete(self, report: SmokeReport) -> None:
-        self._first_half = 0.0
         smoke = self.smoke(self.sampled_solid.at(self.time + report.dt))
         report.uncovered = 0.0 if math.isnan(report.smoke) else smoke - report.smoke
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
+        if self.trapezoid is not None:
+            self.trapezoid.end(report.kinetic_energy)
         heat = float(_grid.sum_samples(self.temperature._core, None))
         self._require_finite(self.density, "density", smoke)
         self._require_finite(self.temperature, "temperature", heat)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core.stateful import Stateful
-from meniscus.grid.boundary import Open, SideCondition, Wall, ZeroGradient
+from meniscus.grid.boundary import at_rest
 from meniscus.grid.fields import MacField
 from meniscus.surface import SolidBoundary
 
@@ -42,7 +42,7 @@ class HalfStep(Stateful):
     """
 
     def __init__(self, velocity: MacField) -> None:
-        boundary = {name: _at_rest(side) for name, side in velocity.boundary.items()}
+        boundary = {name: at_rest(side) for name, side in velocity.boundary.items()}
         self.acceleration = self.declare("acceleration", MacField(velocity.grid, velocity.dtype, boundary))
         self.phase = self.declare("phase", _UNKNOWN)
         self.causes = self.declare("causes", np.zeros(velocity.grid.dimension + 1))
@@ -100,10 +100,3 @@ class HalfStep(Stateful):
             closed = None if solid is None else solid.inside_faces
             _fluids.take_half_back(velocity._core, self.acceleration._core, known, closed, dt, largest)
             self.phase, self.last_dt = _KNOWN, dt
-
-
-def _at_rest(side: SideCondition) -> SideCondition:
-    """Return the condition for accelerations on a side: no wall speeds up."""
-    if isinstance(side, ZeroGradient):
-        return side
-    return Open() if isinstance(side, Open) else Wall()

@@ -93,6 +93,8 @@ class LiquidOptions:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
         _checks.one_of_type("transport", self.transport, TransportOptions)
+        if self.transport.method == "flow-map":
+            raise ValueError("method='flow-map' is for smoke: a surface breaks the paths of a map")
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         if _checks.positive("expansion_limit", self.expansion_limit) > 1:

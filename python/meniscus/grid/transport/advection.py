@@ -15,7 +15,7 @@ from meniscus.grid.transport.visibility import HIDDEN_VALUE, Visibility
 TransportBlock = Literal["semi-lagrangian", "upwind"]
 Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Trace = Literal["euler", "midpoint", "rk3"]
-Interpolation = Literal["linear", "cubic"]
+Interpolation = Literal["linear", "cubic", "catmull-rom"]
 Limiter = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
 
@@ -54,7 +54,7 @@ def advect(
         method: 'semi-lagrangian' or 'upwind', first order; 'bfecc' or 'maccormack', second order, built on a `block`.
         block: the first-order scheme inside 'bfecc' and 'maccormack'.
         trace: integration of semi-Lagrangian characteristics: 'euler' (straight), 'midpoint' or 'rk3'.
-        interpolation: 'linear', or 'cubic' (monotone).
+        interpolation: 'linear'; 'cubic' (monotone); or 'catmull-rom', of third order, also at extremes, which it may exceed.
         limiter: treatment of corrected values outside of the range of the samples that the first pass used: 'none', 'clamp', or 'reversion'
             to the first-order value.
         first_order_near: places where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls'
