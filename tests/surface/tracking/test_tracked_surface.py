@@ -86,6 +86,11 @@ def test_obstacles_are_not_crossed_and_push() -> None:
     assert surface.audit().intersections == 0
     with pytest.raises(ValueError, match="the obstacle meets the surface at"):
         surface.add_obstacle(ball(1, 0.5, (0.8, 0, 0)))
+    floor = surface.add_obstacle(ms.surface.Box((-2.0, -2.0, -1.8), (2.0, 2.0, -1.5)))
+    assert floor.start == 3
+    surface.move(np.asarray(surface.vertices) - np.array([0, 0, 0.8]), 0.1)
+    assert surface.vertices[:, 2].min() > -1.52
+    assert surface.audit().intersections == 0
 
 
 def test_fixed_vertices_stay() -> None:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.grid import Grid
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.triangle_mesh import TriangleMesh
-from meniscus.surface.extraction.surfaces import extract
-from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.tracking.meshes_of_shapes import shape_mesh
 from meniscus.surface.tracking.options import TrackingOptions
 from meniscus.surface.tracking.tracked_surface import TrackedSurface
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-# Edges of extracted surfaces are so long on average, in spacings; those of remeshed ones, in units of what is aimed at.
-_EXTRACTED = 0.75
+# Edges of remeshed surfaces are so long on average, in units of what is aimed at.
 _REMESHED = 0.83
 
 
@@ -43,9 +37,7 @@ def remesh(
     """
     length = _checks.positive("edge_length", edge_length) / _REMESHED
     if isinstance(surface, Shape):
-        if surface.dimension != 3:
-            raise ValueError("surface must have three dimensions")
-        mesh = _extracted(surface, length / _EXTRACTED)
+        mesh = shape_mesh(surface, length)
         target: Shape | MeshDistance = surface
     else:
         mesh = surface_arrays(surface)
@@ -61,16 +53,3 @@ def remesh(
             ends = x - target.signed_distance(x)[:, None] * target.normals(x)
         tracked.move(np.ascontiguousarray(ends))
     return tracked.mesh
-
-
-def _extracted(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
-    """Return the surface of a shape on a grid that begins off all symmetries."""
-    lower, upper = (np.asarray(corner, np.float64) for corner in shape.bounds)
-    if not np.isfinite([lower, upper]).all():
-        raise ValueError("surface must be a bounded shape")
-    cells = np.ceil((upper - lower) / spacing).astype(int) + 4
-    origin = 0.5 * (lower + upper) - 0.5 * spacing * cells + 0.137 * spacing
-    grid = Grid(tuple(map(int, cells)), spacing, tuple(map(float, origin)))
-    level = LevelSet.from_shape(grid, shape)
-    vertices, triangles = extract(level)
-    return vertices, triangles

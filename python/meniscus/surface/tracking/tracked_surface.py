@@ -16,6 +16,7 @@ from meniscus.grid import sample as sample_field
 from meniscus.mesh.arrays import float_rows, index_rows
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.tracking.events import (
     EVENT_KIND,
     CarriedData,
@@ -26,6 +27,7 @@ from meniscus.surface.tracking.events import (
     SurfaceEvents,
     TrackingCounts,
 )
+from meniscus.surface.tracking.meshes_of_shapes import shape_mesh
 from meniscus.surface.tracking.options import MergeGaps, TrackingOptions
 
 Floats = npt.NDArray[np.float64]
@@ -369,11 +371,11 @@ class TrackedSurface:
         fourth = u(x + dt * third, t + dt)
         return x + dt / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
 
-    def add_obstacle(self, obstacle: SurfaceLike) -> slice:
+    def add_obstacle(self, obstacle: SurfaceLike | Shape) -> slice:
         """Add a surface that this one must not touch; it stays where it is unless `move_obstacles` says otherwise.
 
         Args:
-            obstacle: as the mesh of the class, or a `surface` shape, which is extracted at half the edge length.
+            obstacle: as the mesh of the class, or a bounded shape, of which a mesh with the edge length is made.
 
         Returns:
             Where its vertices are among those of all obstacles.
@@ -381,7 +383,10 @@ class TrackedSurface:
         Raises:
             TypeError, ValueError: what is no surface, or one that meets this surface, with the number of pairs.
         """
-        x, t = surface_arrays(obstacle, name="obstacle")
+        if isinstance(obstacle, Shape):
+            x, t = shape_mesh(obstacle, self.edge_length)
+        else:
+            x, t = surface_arrays(obstacle, name="obstacle")
         first = len(self.obstacle_vertices)
         self._core.add_obstacle(np.ascontiguousarray(x, np.float64), np.ascontiguousarray(t, np.int32))
         return slice(first, first + len(x))
@@ -405,7 +410,7 @@ class TrackedSurface:
 
     def components(self) -> Ints:
         """Return the number (m,) of the part of the surface that each triangle is in, counted by their first triangles."""
-        return self.mesh.component
+        return self.mesh.component if len(self.triangles) else np.zeros(0, np.int32)
 
     def audit(self) -> SurfaceAudit:
         """Return the state of the surface, found anew by the exact test and by counting."""
