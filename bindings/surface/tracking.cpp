@@ -213,6 +213,7 @@ void bind_tracking(py::module_& m) {
       .def_property_readonly("merge", [](const surface::TrackingCounts& c) { return counts_of(c.merge); })
       .def_readonly("pinches", &surface::TrackingCounts::pinches)
       .def_readonly("flaps", &surface::TrackingCounts::flaps)
+      .def_readonly("residues", &surface::TrackingCounts::residues)
       .def_readonly("second_ways", &surface::TrackingCounts::second_ways)
       .def_readonly("flip_sweeps", &surface::TrackingCounts::flip_sweeps)
       .def_readonly("smoothed", &surface::TrackingCounts::smoothed)
@@ -258,6 +259,7 @@ void bind_tracking(py::module_& m) {
            })
       .def("move_obstacles",
            [](TrackedSurface& self, const py::array& ends) { self.move_obstacles(positions_of(ends, "ends of obstacles")); })
+      .def_property_readonly("obstacle_ends", [](const TrackedSurface& self) { return copied<double>(self.obstacle_ends()); })
       .def("place_obstacles",
            [](TrackedSurface& self, const py::array& places) { self.place_obstacles(positions_of(places, "obstacles")); })
       .def("set_safety", [](TrackedSurface& self, bool safety) { self.options.safety = safety; })

@@ -328,3 +328,114 @@ def test_a_box_of_one_edge_length_everywhere() -> None:
     assert audit.small_angles <= 0.01
     assert surface.volume() == pytest.approx(1.0, abs=1e-12)
     assert surface.area() == pytest.approx(6.0, abs=1e-11)
+
+
+def test_a_collapse_turns_nothing_inside_out() -> None:
+    """Five vertices: the other half of the part has all of its corners on the rim of what the collapse moves."""
+    x = np.array([[0.04, -0.04, 0.7], [0.33, -0.04, 0.22], [-0.01, -0.16, 0.09], [-0.01, -0.18, 0], [0.09, 0.04, -0.65]])
+    t = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [4, 2, 1], [4, 3, 2], [4, 1, 3]], np.int32)
+    for edge in [[3, 4], [0, 1], [0, 3], [1, 4], [2, 4], [2, 3]]:
+        surface = TrackedSurface((x, t), 1.0, options=TrackingOptions(angles=(0.0, 180.0)))
+        surface.apply("collapse", [edge])
+        assert surface.volume() >= 0
+
+
+def test_a_plate_that_shrinks_vanishes() -> None:
+    x, t = box((0.0, 0.0, 0.0), (1.0, 1.0, 0.1))
+    surface = TrackedSurface((x, t), 0.1)
+    surface.improve()
+    for _ in range(12):
+        ms.surface.normal_motion(surface, -0.25, 0.05)
+        assert surface.volume() > -1e-6
+    assert len(surface.triangles) == 0
+    assert surface.volume() == surface.area() == 0.0
+    assert len(surface.components()) == 0
+    assert surface.audit().sound
+
+
+def test_sums_are_kept_where_triangles_go_back_to_back() -> None:
+    """A vertex with three triangles on one of a sphere: a collapse leaves two of them back to back."""
+    mesh = ball(2, 0.5)
+    done = 0
+    for i in range(40):
+        x, t = np.array(mesh.vertices), np.array(mesh.triangles)
+        a, b, c = (int(v) for v in t[i])
+        tip = len(x)
+        x = np.concatenate([x, [x[[a, b, c]].mean(axis=0) * 1.01]])
+        t = np.concatenate([np.delete(t, i, 0), [[a, b, tip], [b, c, tip], [c, a, tip]]]).astype(np.int32)
+        surface = TrackedSurface((x, t), 0.15, volume_change=10.0, options=TrackingOptions(angles=(0.0, 180.0)))
+        sizes = {"vertices": len(x), "triangles": len(t), "edges": len(surface.edges)}
+        kept = {on: surface.carry(np.ones(n), on=on, rule="sum") for on, n in sizes.items()}  # type: ignore[arg-type]
+        ends, events = surface.apply("collapse", [[a, b]])
+        if ends[0] != 0:
+            continue
+        done += 1
+        assert len(surface.triangles) == len(t) - 4
+        for on, data in kept.items():
+            assert data.array.sum() == pytest.approx(sizes[on], rel=1e-13), on
+        with pytest.raises(ValueError, match="the events are of"):
+            events.replay(x[:-1], t)
+    assert done > 0
+
+
+def test_open_tubes_are_not_closed() -> None:
+    """The area vectors of a tube add up to zero like those of a closed surface: its rims stay where they are all the same."""
+    n, m = 24, 12
+    u, z = (q.ravel() for q in np.meshgrid(2 * np.pi * np.arange(n) / n, np.linspace(0, 2, m), indexing="ij"))
+    x = np.stack([np.cos(u), np.sin(u), z], 1)
+    i, j = (q.ravel() for q in np.meshgrid(np.arange(n), np.arange(m - 1), indexing="ij"))
+    a, b = i * m + j, (i + 1) % n * m + j
+    t = np.concatenate([np.stack([a, b, b + 1], 1), np.stack([a, b + 1, a + 1], 1)]).astype(np.int32)
+    surface = TrackedSurface((x, t), options=TrackingOptions(frozen_boundary=True))
+    for _ in range(5):
+        surface.improve()
+    left = np.asarray(surface.vertices)
+    for vertex in x[(z == 0) | (z == 2)]:
+        assert (left == vertex).all(axis=1).any()
+
+
+def test_observers_and_rules_leave_the_surface_alone() -> None:
+    surface = TrackedSurface(ball(2), 0.2)
+
+    def meddle(kind: str, vertices: np.ndarray) -> bool:
+        surface.improve()
+        return True
+
+    surface.observer = meddle
+    before = surface.snapshot()
+    with pytest.raises(RuntimeError, match="observers and rules must not change it"):
+        surface.improve()
+    assert same_bits(surface.snapshot()["vertices"], before["vertices"])
+    surface.observer = None
+
+    def fail(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        raise KeyError("stop")
+
+    surface.carry(np.zeros(len(surface.vertices)), rule=fail)
+    with pytest.raises(KeyError, match="stop"):
+        surface.improve()
+    assert same_bits(surface.snapshot()["triangles"], before["triangles"])
+
+
+def test_snapshots_of_other_surfaces_are_refused() -> None:
+    surface = made()
+    state = surface.snapshot()
+    for change, message in (
+        ({"triangles": np.full_like(state["triangles"], 10**8)}, "indices of the"),
+        ({"vertices": np.full_like(state["vertices"], np.nan)}, "finite"),
+        ({"carried": [c[:-1] for c in state["carried"]]}, "rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            surface.restore({**state, **change})
+        assert same_bits(surface.snapshot()["vertices"], state["vertices"])
+    with pytest.raises(ValueError, match="the snapshot has no carried"):
+        surface.restore({})
+    ends = surface.obstacle_vertices + 0.1
+    surface.move_obstacles(ends)
+    twin = copy.deepcopy(surface)
+    twin.move(twin.vertices)
+    assert np.array_equal(twin.obstacle_vertices, ends)
+    with pytest.raises(ValueError, match="must have a column"):
+        surface.carry(np.zeros((len(surface.vertices), 0)))
+    with pytest.raises(ValueError, match="finite"):
+        ms.surface.normal_motion(surface, np.full(len(surface.triangles), np.nan), 0.1)

@@ -59,6 +59,21 @@ void apply(std::span<const T> transfers, CarryRule rule, std::size_t columns, st
   }
 }
 
+template <class T, class Element>
+bool targets(const std::vector<T>& transfers, const Element& element) {
+  return std::any_of(transfers.begin(), transfers.end(), [&](const T& t) { return t.target == element; });
+}
+
+/// What was new in this event already hands its sources on.
+template <class T, class Element>
+void leave(std::vector<T>& transfers, const Element& gone, const Element& heir) {
+  if (gone == heir) return;
+  if (!targets(transfers, heir)) transfers.push_back({heir, heir, 1, 1});
+  if (!targets(transfers, gone)) transfers.push_back({heir, gone, 0, 1});
+  for (T& t : transfers)
+    if (t.target == gone) t = {heir, t.source, 0, t.share};
+}
+
 }  // namespace
 
 void EventTransfers::clear() {
@@ -71,27 +86,20 @@ void EventTransfers::edge(std::int32_t a, std::int32_t b, std::int32_t c, std::i
   edges.push_back({ordered(a, b), ordered(c, d), weight, share});
 }
 
-bool EventTransfers::targets(std::int32_t triangle) const {
-  for (const Transfer& t : triangles)
-    if (t.target == triangle) return true;
-  return false;
-}
-
 void EventTransfers::replace_triangle(std::int32_t old, std::int32_t fresh) {
   // What was new in this event already hands its sources on.
-  if (!targets(old)) triangles.push_back({fresh, old, 1, 1});
+  if (!targets(triangles, old)) triangles.push_back({fresh, old, 1, 1});
   for (Transfer& t : triangles)
     if (t.target == old) t.target = fresh;
 }
 
-void EventTransfers::leave_triangle(std::int32_t gone, std::int32_t heir) {
-  if (!targets(heir)) triangles.push_back({heir, heir, 1, 1});
-  if (!targets(gone)) triangles.push_back({heir, gone, 0, 1});
-  for (Transfer& t : triangles)
-    if (t.target == gone) t = {heir, t.source, 0, t.share};
-}
+void EventTransfers::leave_triangle(std::int32_t gone, std::int32_t heir) { leave(triangles, gone, heir); }
+void EventTransfers::leave_vertex(std::int32_t gone, std::int32_t heir) { leave(vertices, gone, heir); }
+void EventTransfers::leave_edge(Edge gone, Edge heir) { leave(edges, ordered(gone[0], gone[1]), ordered(heir[0], heir[1])); }
 
-void SurfaceEvents::clear() {
+void SurfaceEvents::begin(const DynamicSurface& surface) {
+  vertices_before = surface.vertices();
+  triangles_before = surface.slots();
   kinds.clear();
   for (auto* list : {&first_change, &first_vertex_transfer, &first_triangle_transfer, &first_edge_transfer}) list->assign(1, 0);
   changes.clear();
@@ -140,6 +148,11 @@ void SurfaceEvents::finish(const DynamicSurface& surface) {
 }
 
 void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vector<Triangle>& triangles) {
+  require(std::ssize(vertices) == events.vertices_before && std::ssize(triangles) == events.triangles_before,
+          "the events are of ", events.vertices_before, " vertices and ", events.triangles_before, " triangles, not of ",
+          vertices.size(), " and ", triangles.size());
+  for (const Triangle& c : triangles)
+    for (const std::int32_t v : c) require(v >= 0 && v < std::ssize(vertices), "vertex ", v, " does not exist");
   std::vector<std::uint8_t> alive(triangles.size(), 1);
   for (std::size_t i = 0; i < events.changes.size(); ++i) {
     const std::int32_t which = events.which[i];
@@ -180,6 +193,11 @@ void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vect
 void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns, std::span<const double> before,
            std::span<const Edge> before_edges, std::span<const Edge> after_edges, std::vector<double>& after) {
   const auto width = static_cast<std::size_t>(columns);
+  const Index rows_before = on == CarryOn::vertices    ? events.vertices_before
+                            : on == CarryOn::triangles ? events.triangles_before
+                                                       : std::ssize(before_edges);
+  require(columns > 0 && std::ssize(before) == columns * rows_before, "there must be one row per element, ", rows_before,
+          ", with a number at least");
   std::vector<double> values(before.begin(), before.end()), scratch;
   after.clear();
   if (on != CarryOn::edges) {
@@ -188,8 +206,7 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
     const auto& first = of_vertices ? events.first_vertex_transfer : events.first_triangle_transfer;
     const auto row_of = [](std::int32_t i) { return static_cast<std::size_t>(i); };
     for (Index i = 0; i < events.size(); ++i)
-      apply(std::span(transfers).subspan(first[i], first[i + 1] - first[i]),
-            rule, width, values, scratch, row_of);
+      apply(std::span(transfers).subspan(first[i], first[i + 1] - first[i]), rule, width, values, scratch, row_of);
     for (const std::int32_t slot : of_vertices ? events.vertices : events.triangles) {
       const auto from = values.begin() + static_cast<std::ptrdiff_t>(row_of(slot) * width);
       after.insert(after.end(), from, from + columns);
@@ -205,8 +222,7 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
   };
   for (Index i = 0; i < events.size(); ++i) {
     const auto first = static_cast<std::size_t>(events.first_edge_transfer[i]);
-    const auto transfers =
-        std::span(events.edge_transfers).subspan(first, events.first_edge_transfer[i + 1] - first);
+    const auto transfers = std::span(events.edge_transfers).subspan(first, events.first_edge_transfer[i + 1] - first);
     for (const EdgeTransfer& t : transfers) row_of(t.source), row_of(t.target);
     apply(transfers, rule, width, values, scratch, row_of);
   }

@@ -41,9 +41,9 @@ struct EventTransfers {
   void replace_triangle(std::int32_t old, std::int32_t fresh);
   /// A triangle goes, and leaves its amounts to another one.
   void leave_triangle(std::int32_t gone, std::int32_t heir);
-
- private:
-  bool targets(std::int32_t triangle) const;
+  /// The same of vertices and of edges.
+  void leave_vertex(std::int32_t gone, std::int32_t heir);
+  void leave_edge(std::array<std::int32_t, 2> gone, std::array<std::int32_t, 2> heir);
 };
 
 /// Entries of event i are [first[i], first[i + 1]) of each list.
@@ -59,11 +59,14 @@ struct SurfaceEvents {
   std::vector<Index> first_vertex_transfer{0}, first_triangle_transfer{0}, first_edge_transfer{0};
   std::vector<Transfer> vertex_transfers, triangle_transfers;
   std::vector<EdgeTransfer> edge_transfers;
+  /// Vertices and triangles before the events.
+  Index vertices_before = 0, triangles_before = 0;
   /// The slots that are left at the end, in the order of their new numbers.
   std::vector<std::int32_t> vertices, triangles;
 
   Index size() const { return static_cast<Index>(kinds.size()); }
-  void clear();
+  /// Begins a record of a surface.
+  void begin(const DynamicSurface& surface);
   /// Adds the changes [begin, end) of the journal of a surface as an event.
   void add(EventKind kind, const DynamicSurface& surface, std::size_t begin, std::size_t end, const EventTransfers& transfers);
   /// Notes what is left.

@@ -29,18 +29,25 @@ ComponentVolumes measure_components(const mesh::TriangleMeshView& surface) {
     for (const std::int32_t v : c) out.part[v] = out.part[sets.root(v)];
   out.volume.assign(origin.size(), 0.0);
   out.area.assign(origin.size(), 0.0);
-  // The area vectors of a closed surface have the sum zero; a boundary leaves a gap.
-  std::vector<Point> gap(origin.size(), Point::Zero());
+  // Each edge of a closed surface is traversed as often in one direction as in the other: then numbers that stand for directed
+  // edges cancel.
+  std::vector<std::uint64_t> left(origin.size(), 0);
+  const auto number_of = [](std::int32_t a, std::int32_t b) {
+    std::uint64_t n = static_cast<std::uint64_t>(std::min(a, b)) << 32 | static_cast<std::uint32_t>(std::max(a, b));
+    n = (n ^ n >> 31) * 0x9e3779b97f4a7c15u;
+    n = (n ^ n >> 29) * 0xbf58476d1ce4e5b9u;
+    return a < b ? n : 0 - n;
+  };
   for (const Triangle& c : surface.triangles) {
     const std::int32_t p = out.part[c[0]];
     const Point a = x[c[0]] - origin[p], b = x[c[1]] - origin[p], d = x[c[2]] - origin[p];
     const Point area = (b - a).cross(d - a);
     out.volume[p] += a.dot(b.cross(d)) / 6;
     out.area[p] += area.norm() / 2;
-    gap[p] += area;
+    for (std::size_t k = 0; k < 3; ++k) left[p] += number_of(c[k], c[(k + 1) % 3]);
   }
   out.closed.resize(origin.size());
-  for (std::size_t p = 0; p < origin.size(); ++p) out.closed[p] = static_cast<std::uint8_t>(gap[p].norm() <= 1e-9 * out.area[p]);
+  for (std::size_t p = 0; p < origin.size(); ++p) out.closed[p] = static_cast<std::uint8_t>(left[p] == 0);
   return out;
 }
 

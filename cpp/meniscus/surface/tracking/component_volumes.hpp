@@ -16,7 +16,7 @@ namespace meniscus::surface {
 struct ComponentVolumes {
   /// The part of each vertex: a number, or -1 for vertices without triangles.
   std::vector<std::int32_t> part;
-  /// m^3, m^2; whether every edge of the part has an even number of triangles.
+  /// m^3, m^2; whether the part has no boundary.
   std::vector<double> volume, area;
   std::vector<std::uint8_t> closed;
 };

@@ -242,4 +242,45 @@ void collapse_edges(SurfaceEditor& editor) {
   }
 }
 
+void remove_residues(SurfaceEditor& editor) {
+  constexpr std::size_t few = 16;
+  constexpr double little = 0.005;
+  if (!editor.options().topology) return;
+  DynamicSurface& s = editor.mesh;
+  const double length = editor.options().edge_length, most = std::min(editor.most_volume(), little * length * length * length);
+  std::vector<std::int32_t> part;
+  for (std::int32_t first = 0; first < s.slots(); ++first) {
+    if (!s.alive(first) || s.star(s.triangle(first)[0]).size() > few) continue;
+    part.assign(1, first);
+    bool whole = true, held = false;
+    for (std::size_t i = 0; i < part.size() && whole; ++i)
+      for (const std::int32_t v : s.triangle(part[i])) {
+        held |= editor.fixed(v);
+        for (const std::int32_t t : s.star(v)) {
+          if (std::find(part.begin(), part.end(), t) != part.end()) continue;
+          // The lowest triangle of a part looks for the others.
+          whole &= t > first && part.size() < few;
+          if (!whole) break;
+          part.push_back(t);
+        }
+        if (!whole) break;
+      }
+    if (!whole || held) continue;
+    const Point& origin = s.position(s.triangle(first)[0]);
+    double volume = 0;
+    bool closed = true;
+    for (const std::int32_t t : part) {
+      const Triangle& c = s.triangle(t);
+      volume += (s.position(c[0]) - origin).dot((s.position(c[1]) - origin).cross(s.position(c[2]) - origin)) / 6;
+      for (std::size_t k = 0; k < 3; ++k) closed &= s.count_at_edge(c[k], c[(k + 1) % 3]) > 1;
+    }
+    if (!closed || std::abs(volume) > most) continue;
+    editor.begin();
+    for (const std::int32_t t : part) s.remove_triangle(t);
+    editor.end_part(mesh::EventKind::collapse);
+    const std::array vertices{s.triangle(first)[0], s.triangle(first)[1]};
+    if (editor.commit(mesh::EventKind::collapse, vertices, most) == Refusal::none) ++editor.counts.residues;
+  }
+}
+
 }  // namespace meniscus::surface

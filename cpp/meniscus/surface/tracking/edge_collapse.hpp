@@ -10,6 +10,9 @@ namespace meniscus::surface {
 
 Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b);
 
+/// Removes closed parts of a few triangles that enclose next to nothing: what is left of bodies that have vanished.
+void remove_residues(SurfaceEditor& editor);
+
 /// Collapses edges below the shortest length, shortest first, until none is left that can be; then edges of triangles with bad
 /// angles.
 void collapse_edges(SurfaceEditor& editor);

@@ -48,28 +48,6 @@ std::int32_t along_boundary(const DynamicSurface& s, std::int32_t v, std::int32_
 
 }  // namespace
 
-bool on_crease(const DynamicSurface& s, std::int32_t v) {
-  // Normals of one plane differ by at most 10 degrees, those of different planes by at least 25.
-  constexpr double same = 0.985, other = 0.906;
-  std::array<Point, 3> planes;
-  std::size_t found = 0;
-  for (const std::int32_t t : s.star(v)) {
-    const Point n = s.area_vector(t).normalized();
-    bool known = false;
-    for (std::size_t k = 0; k < found; ++k) {
-      const double along = n.dot(planes[k]);
-      if (along >= same)
-        known = true;
-      else if (along > other)
-        return false;
-    }
-    if (known) continue;
-    if (found == planes.size()) return false;
-    planes[found++] = n;
-  }
-  return found > 1;
-}
-
 bool boundary_turns(const DynamicSurface& s, std::int32_t v) {
   std::array<Point, 2> along;
   std::size_t found = 0;

@@ -12,9 +12,6 @@ namespace meniscus::surface {
 /// vertices. The middle of the edge where neighbours for that are missing, or an end lies on a crease.
 mesh::Point butterfly_point(const mesh::DynamicSurface& surface, std::int32_t a, std::int32_t b);
 
-/// Whether the triangles at a vertex lie in two or three planes, as on the edges of a box, and not on a rounded edge.
-bool on_crease(const mesh::DynamicSurface& surface, std::int32_t v);
-
 /// Whether the boundary of an open surface turns at a vertex of it, by more than 37 degrees.
 bool boundary_turns(const mesh::DynamicSurface& surface, std::int32_t v);
 

@@ -47,6 +47,22 @@ void find_sheets(const DynamicSurface& s, std::int32_t v, bool through_inside, s
   }
 }
 
+/// Amounts of vertices and edges that go with a pair of triangles go to those of its vertices and edges that stay, if any do.
+void leave_amounts(SurfaceEditor& editor, const Triangle& c) {
+  const DynamicSurface& s = editor.mesh;
+  mesh::EventTransfers& transfers = editor.transfers;
+  const auto stays = [&](std::int32_t v) { return !s.star(v).empty(); };
+  const auto kept = std::find_if(c.begin(), c.end(), stays);
+  if (kept != c.end())
+    for (const std::int32_t v : c)
+      if (!stays(v)) transfers.leave_vertex(v, *kept);
+  // Any edge at a vertex that stays.
+  if (kept == c.end()) return;
+  const std::array<std::int32_t, 2> heir{*kept, s.link(s.star(*kept).front(), *kept)[0]};
+  for (std::size_t k = 0; k < 3; ++k)
+    if (s.count_at_edge(c[k], c[(k + 1) % 3]) == 0) transfers.leave_edge({c[k], c[(k + 1) % 3]}, heir);
+}
+
 /// Removes pairs of triangles back to back. False for two triangles that are the same.
 bool remove_flaps(SurfaceEditor& editor, std::vector<std::int32_t>& touched) {
   DynamicSurface& s = editor.mesh;
@@ -63,6 +79,7 @@ bool remove_flaps(SurfaceEditor& editor, std::vector<std::int32_t>& touched) {
     if (!editor.options().topology) return false;
     s.remove_triangle(t);
     s.remove_triangle(twin);
+    leave_amounts(editor, c);
     // Amounts go to a neighbour.
     std::int32_t heir = -1;
     for (std::size_t k = 0; k < 3 && heir < 0; ++k)

@@ -14,6 +14,28 @@ Point vertex_normal(const mesh::DynamicSurface& surface, std::int32_t v) {
   return size > 0 ? Point(sum / size) : Point::Zero();
 }
 
+bool on_crease(const mesh::DynamicSurface& s, std::int32_t v) {
+  // Normals of one plane differ by at most 10 degrees, those of different planes by at least 25.
+  constexpr double same = 0.985, other = 0.906;
+  std::array<Point, 3> planes;
+  std::size_t found = 0;
+  for (const std::int32_t t : s.star(v)) {
+    const Point n = s.area_vector(t).normalized();
+    bool known = false;
+    for (std::size_t k = 0; k < found; ++k) {
+      const double along = n.dot(planes[k]);
+      if (along >= same)
+        known = true;
+      else if (along > other)
+        return false;
+    }
+    if (known) continue;
+    if (found == planes.size()) return false;
+    planes[found++] = n;
+  }
+  return found > 1;
+}
+
 TriangleAngles angles_of(const Point& a, const Point& b, const Point& c) {
   const double ab = (b - a).squaredNorm(), bc = (c - b).squaredNorm(), ca = (a - c).squaredNorm();
   const double twice_area = mesh::area_vector(a, b, c).norm();
@@ -31,14 +53,25 @@ void SurfaceEditor::assign(const mesh::TriangleMeshView& surface, std::span<cons
   fixed_.assign(fixed.begin(), fixed.end());
   mesh.assign(surface);
   guard_.watch(mesh, obstacles);
-  events_.clear();
+  events_.begin(mesh);
   counts = {};
 }
 
 double SurfaceEditor::scale(std::int32_t a, std::int32_t b) const {
   if (options_.curvature == 0) return 1;
-  const double turn = (vertex_normal(mesh, a) - vertex_normal(mesh, b)).norm();
-  const double radius = turn > 0 ? length(a, b) / turn : std::numeric_limits<double>::infinity();
+  return std::min(scale_at(a), scale_at(b));
+}
+
+double SurfaceEditor::scale_at(std::int32_t v) const {
+  // Creases stay sharp, however fine the mesh is.
+  if (on_crease(mesh, v)) return 1;
+  const Point normal = vertex_normal(mesh, v);
+  double radius = std::numeric_limits<double>::infinity();
+  for (const std::int32_t t : mesh.star(v)) {
+    const std::int32_t w = mesh.link(t, v)[0];
+    const double turn = (normal - vertex_normal(mesh, w)).norm();
+    if (turn > 0 && !on_crease(mesh, w)) radius = std::min(radius, length(v, w) / turn);
+  }
   return std::clamp(options_.curvature * radius / options_.edge_length, options_.finest, 1.0);
 }
 
@@ -81,12 +114,33 @@ Refusal SurfaceEditor::refuse(Refusal reason) {
   return reason;
 }
 
+bool SurfaceEditor::turns_inside_out() const {
+  // Parts with few triangles, all of whose vertices belong to the operation: nothing is left of them that it could enclose.
+  constexpr std::size_t few = 16;
+  if (changed_.empty()) return false;
+  std::vector<std::int32_t> part{changed_.front()};
+  for (std::size_t i = 0; i < part.size(); ++i)
+    for (const std::int32_t v : mesh.triangle(part[i]))
+      for (const std::int32_t t : mesh.star(v)) {
+        if (std::find(part.begin(), part.end(), t) != part.end()) continue;
+        if (part.size() == few) return false;
+        part.push_back(t);
+      }
+  const Point& origin = mesh.position(mesh.triangle(part.front())[0]);
+  double volume = 0;
+  for (const std::int32_t t : part) {
+    const Triangle& c = mesh.triangle(t);
+    volume += (mesh.position(c[0]) - origin).dot((mesh.position(c[1]) - origin).cross(mesh.position(c[2]) - origin)) / 6;
+  }
+  return volume * (volume - swept_volume()) < 0;
+}
+
 Refusal SurfaceEditor::commit(mesh::EventKind kind, std::span<const std::int32_t> vertices, double most_volume) {
   if (std::abs(swept_volume()) > most_volume) return refuse(Refusal::volume);
   mesh.changed(0, changed_);
   if (options_.safety) {
     if (!guard_.apart(changed_)) return refuse(Refusal::intersection);
-    if (!guard_.nothing_within(swept_)) return refuse(Refusal::enclosed);
+    if (!guard_.nothing_within(swept_, changed_) || turns_inside_out()) return refuse(Refusal::enclosed);
   }
   if (*observer_ && !(*observer_)(kind, vertices)) return refuse(Refusal::veto);
   gone_.clear();

@@ -38,6 +38,7 @@ class SurfaceEditor {
 
   /// The factor of lengths at an edge: below 1 where the surface is curved, if options ask for it.
   double scale(std::int32_t a, std::int32_t b) const;
+  double scale_at(std::int32_t v) const;
 
   void begin();
   /// Puts a triangle in the place of another one, whose data it gets.
@@ -71,6 +72,9 @@ class SurfaceEditor {
     mesh::EventTransfers transfers;
   };
 
+  /// Whether a small part has changed the sign of its volume.
+  bool turns_inside_out() const;
+
   TrackingOptions options_;
   const Observer* observer_ = nullptr;
   double volume_ = 0;
@@ -85,6 +89,9 @@ class SurfaceEditor {
 
 /// Unit vector along the sum of the area vectors of the triangles at a vertex; zero without.
 mesh::Point vertex_normal(const mesh::DynamicSurface& surface, std::int32_t v);
+
+/// Whether the triangles at a vertex lie in two or three planes, as on the edges of a box, and not on a rounded edge.
+bool on_crease(const mesh::DynamicSurface& surface, std::int32_t v);
 
 /// The sine of the least angle of a triangle, and the cosine of the largest one. 0 and -1 where it has no area.
 struct TriangleAngles {

@@ -93,7 +93,7 @@ bool SurfaceGuard::apart(std::span<const std::int32_t> triangles) {
   return true;
 }
 
-bool SurfaceGuard::nothing_within(std::span<const SweptTet> tets) {
+bool SurfaceGuard::nothing_within(std::span<const SweptTet> tets, std::span<const std::int32_t> changed) {
   mesh::Box all;
   for (const SweptTet& t : tets)
     for (const Point* p : {&t.a, &t.b, &t.c, &t.d}) all.add(*p);
@@ -108,12 +108,20 @@ bool SurfaceGuard::nothing_within(std::span<const SweptTet> tets) {
     }
     return false;
   };
+  own_.clear();
+  for (const SweptTet& t : tets) own_.insert(own_.end(), t.own.begin(), t.own.end());
+  std::sort(own_.begin(), own_.end());
+  own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
+  const auto of_patch = [&](std::int32_t v) { return std::binary_search(own_.begin(), own_.end(), v); };
   bool found = false;
   listed_.resize(surface_->vertices(), 0);
   near_.clear();
   grid_.for_each_overlap(all, [&](std::int32_t u) {
     if (found || !surface_->alive(u)) return;
-    for (const std::int32_t v : surface_->triangle(u)) {
+    const Triangle& c = surface_->triangle(u);
+    if (std::all_of(c.begin(), c.end(), of_patch) && !std::binary_search(changed.begin(), changed.end(), u))
+      found |= test((surface_->position(c[0]) + surface_->position(c[1]) + surface_->position(c[2])) / 3, -1);
+    for (const std::int32_t v : c) {
       if (listed_[v] != 0) continue;
       listed_[v] = 1;
       near_.push_back(v);

@@ -1,9 +1,9 @@
 /// Exact tests that an operation on a surface leaves it without intersections, and passes nothing.
 ///
-/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a
-/// sum of tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as
-/// a whole. So it is enough to test that no vertex is in one of the tetrahedra. This is as strict as a test of the motion, and
-/// needs no time.
+/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a sum
+/// of tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as a
+/// whole. So it is enough to test that no vertex is in one of the tetrahedra, nor the middle of a triangle whose corners are all on
+/// the rim. This is as strict as a test of the motion, and needs no time.
 ///
 /// Source: Brochu 2012, sections 3.2.3 and 3.2.4 (tests of pseudo-motions; of the tetrahedron of a flip).
 #pragma once
@@ -37,8 +37,8 @@ class SurfaceGuard {
   /// not count, but triangles that lie on each other beside a common edge do.
   bool apart(std::span<const std::int32_t> triangles);
 
-  /// Whether no vertex lies in one of the tetrahedra.
-  bool nothing_within(std::span<const SweptTet> tets);
+  /// Whether no vertex lies in one of the tetrahedra, and no triangle between vertices of theirs that is not among `changed`.
+  bool nothing_within(std::span<const SweptTet> tets, std::span<const std::int32_t> changed);
 
   /// Follows a change of the surface: triangles that are gone, and those that are new or have moved.
   void follow(std::span<const std::int32_t> gone, std::span<const std::int32_t> changed);
@@ -61,7 +61,7 @@ class SurfaceGuard {
   collision::ElementGrid grid_, obstacle_grid_;
   std::vector<mesh::Box> boxes_;
   std::vector<std::uint8_t> listed_;
-  std::vector<std::int32_t> near_;
+  std::vector<std::int32_t> near_, own_;
   Workspace workspace_;
 };
 

@@ -50,6 +50,8 @@ void TrackedSurface::set(const mesh::TriangleMeshView& surface, std::span<const 
 void TrackedSurface::replace(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, bool test) {
   require(fixed.empty() || fixed.size() == surface.vertices.size(), "fixed must have one flag per vertex, ",
           surface.vertices.size(), ", not ", fixed.size());
+  mesh::require_measurable(surface.vertices, "vertices");
+  if (!surface.triangles.empty()) mesh::require_valid(surface);
   if (test) require_sound(surface);
   std::vector<std::uint8_t> flags(surface.vertices.size(), 0);
   std::copy(fixed.begin(), fixed.end(), flags.begin());
@@ -119,7 +121,10 @@ TrackingCounts TrackedSurface::improve(mesh::SurfaceEvents& events) {
   editor_.assign({vertices(), triangles()}, fixed_, obstacles_, options, observer);
   if (options.split) split_edges(editor_);
   if (options.flip) flip_edges(editor_);
-  if (options.collapse) collapse_edges(editor_);
+  if (options.collapse) {
+    collapse_edges(editor_);
+    remove_residues(editor_);
+  }
   if (options.flip && options.collapse) flip_edges(editor_);
   if (options.topology) merge_close_edges(editor_);
   std::vector<Point> x;
@@ -159,8 +164,7 @@ std::vector<Refusal> TrackedSurface::apply(mesh::EventKind kind, std::span<const
   const std::size_t width = kind == mesh::EventKind::merge ? 4 : 2;
   require(kind != mesh::EventKind::pinch, "sheets part where an edge collapses; there is no operation of that kind alone");
   for (const std::int32_t v : rows)
-    require(v >= 0 && v < std::ssize(vertices()), "vertex ", v, " does not exist; there are ",
-            vertices().size());
+    require(v >= 0 && v < std::ssize(vertices()), "vertex ", v, " does not exist; there are ", vertices().size());
   editor_.assign({vertices(), triangles()}, fixed_, obstacles_, options, observer);
   std::vector<Refusal> ends;
   for (std::size_t i = 0; i + width <= rows.size(); i += width) {
@@ -275,7 +279,7 @@ MotionReport TrackedSurface::move(std::span<const Point> ends, double dt) {
   const auto n = vertices().size();
   require(ends.size() == n, "the surface has ", n, " vertices, but ends are ", ends.size());
   require(dt > 0 && std::isfinite(dt), "dt must be positive, not ", dt);
-  mesh::require_finite(ends, "ends");
+  mesh::require_measurable(ends, "ends");
   MotionReport report;
   std::vector<Point> to(ends.begin(), ends.end());
   for (std::size_t v = 0; v < n; ++v)

@@ -51,6 +51,7 @@ class TrackedSurface {
 
   void add_obstacle(const mesh::TriangleMeshView& obstacle);
   const Obstacles& obstacles() const { return obstacles_; }
+  const std::vector<mesh::Point>& obstacle_ends() const { return obstacle_ends_; }
   /// Where obstacle vertices are at the end of the next motion; they are there afterwards.
   void move_obstacles(std::span<const mesh::Point> ends);
   /// Puts them elsewhere, without a motion.

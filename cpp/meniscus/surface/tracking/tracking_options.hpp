@@ -72,6 +72,8 @@ struct TrackingCounts {
   OperationCounts split, flip, collapse, merge;
   /// Vertices that sheets were parted at, and pairs of triangles back to back that went.
   Index pinches = 0, flaps = 0;
+  /// Parts that had all but vanished, and went.
+  Index residues = 0;
   /// Merges by another way than the first.
   Index second_ways = 0;
   int flip_sweeps = 0;

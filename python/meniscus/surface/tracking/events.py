@@ -61,6 +61,7 @@ class TrackingCounts(NamedTuple):
         split, flip, collapse, merge: by how they ended.
         pinches: vertices that sheets got when they parted.
         flaps: pairs of triangles back to back that went.
+        residues: parts of a few triangles that had all but vanished, and went.
         second_ways: merges for which the tube had to be turned.
         flip_sweeps: passes of flips.
         smoothed, limited: vertices that smoothing moved; those that it moved less far than it wanted.
@@ -72,6 +73,7 @@ class TrackingCounts(NamedTuple):
     merge: OperationCounts
     pinches: int
     flaps: int
+    residues: int
     second_ways: int
     flip_sweeps: int
     smoothed: int
@@ -170,14 +172,14 @@ class CarriedData:
         """Put another array in the place of this one, of elements that are others now."""
         self._array = array
 
-    def follow(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> None:
-        """Take over what events do; edges before and after are those of the surface, ascending."""
+    def after(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> Floats:
+        """Return what events make of the array; edges before and after are those of the surface, ascending."""
         rows = np.ascontiguousarray(self._array.reshape(len(self._array), -1))
         if callable(self.rule):
             after = self._by_function(events, rows, edges, new_edges)
         else:
             after = events._core.carry(CARRY_ON("on", self.on), CARRY_RULE("rule", self.rule), rows, edges, new_edges)
-        self._array = after.reshape(len(after), *self._array.shape[1:])
+        return np.asarray(after.reshape(len(after), *self._array.shape[1:]))
 
     def _by_function(self, events: SurfaceEvents, rows: Floats, edges: Ints, new_edges: Ints) -> Floats:
         """Return the rows by a function of the sources."""

@@ -52,6 +52,8 @@ def normal_motion(
     speeds = None if uniform else np.ascontiguousarray(_checks.numbers("speed", speed))
     if speeds is not None and speeds.shape != (len(surface.triangles),):
         raise ValueError(f"speed must have one value per triangle, ({len(surface.triangles)},), not {speeds.shape}")
+    if speeds is not None:
+        _checks.require_finite("speed", speeds)
     constant = _checks.number("speed", speed) if uniform else 0.0
 
     def ends(left: float) -> tuple[Floats, float]:
@@ -121,7 +123,7 @@ def _in_parts(surface: TrackedSurface, dt: float, ends: Callable[[float], tuple[
         if improve:
             surface.improve()
         y, part = ends(left)
-        report = surface.move(y, left)
+        report = surface.move(y, part * left if part > 0 else left)
         reports.append(report)
         taken = part * report.fraction
         surface.time += taken * left

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision import CollisionMesh
+from meniscus.core.stateful import BusyError
 from meniscus.grid import MacField
 from meniscus.grid import sample as sample_field
 from meniscus.mesh.arrays import float_rows, index_rows
@@ -157,6 +160,7 @@ class TrackedSurface:
         )
         self._carried: list[CarriedData] = []
         self._observer: Observer | None = None
+        self._lock = threading.Lock()
         self.time = 0.0
 
     @property
@@ -230,6 +234,8 @@ class TrackedSurface:
         n = {"vertices": len(self.vertices), "triangles": len(self.triangles), "edges": len(self.edges) if on == "edges" else 0}[on]
         if array.ndim not in (1, 2) or len(array) != n:
             raise ValueError(f"values must have shape ({n},) or ({n}, k), not {array.shape}")
+        if array.ndim == 2 and array.shape[1] == 0:
+            raise ValueError("values must have a column")
         _checks.require_finite("values", array)
         data = CarriedData(array, on, rule)
         self._carried.append(data)
@@ -237,6 +243,8 @@ class TrackedSurface:
 
     def drop(self, data: CarriedData) -> None:
         """Let data follow no more. Raises ValueError for data that do not."""
+        if data not in self._carried:
+            raise ValueError("these data do not follow the surface")
         self._carried.remove(data)
 
     def improve(self) -> SurfaceEvents:
@@ -245,9 +253,12 @@ class TrackedSurface:
         Returns:
             What was done, with counts in `.counts`.
         """
-        edges = self._edges_if_carried()
-        counts, events = self._core.improve(self._asked())
-        return self._follow(SurfaceEvents(events, TrackingCounts.of(counts)), edges)
+
+        def run() -> SurfaceEvents:
+            counts, events = self._core.improve(self._asked())
+            return SurfaceEvents(events, TrackingCounts.of(counts))
+
+        return self._followed(run)
 
     def apply(self, kind: EventKind, edges: npt.ArrayLike) -> tuple[npt.NDArray[np.int8], SurfaceEvents]:
         """Try one kind of operation at edges, one after the other.
@@ -264,13 +275,30 @@ class TrackedSurface:
             TypeError, ValueError: other kinds or shapes, vertices that do not exist.
         """
         rows = index_rows("edges", edges, 4 if kind == "merge" else 2)
-        before = self._edges_if_carried()
-        ends, events = self._core.apply(EVENT_KIND("kind", kind), np.ascontiguousarray(rows), self._asked())
-        return ends, self._follow(SurfaceEvents(events), before)
+        ends: list[npt.NDArray[np.int8]] = []
+
+        def run() -> SurfaceEvents:
+            found, events = self._core.apply(EVENT_KIND("kind", kind), np.ascontiguousarray(rows), self._asked())
+            ends.append(found)
+            return SurfaceEvents(events)
+
+        events = self._followed(run)
+        return ends[0], events
 
     def smooth(self) -> int:
         """Move vertices within the surface, for better triangles; return how many moved."""
-        return int(self._core.smooth())
+        with self._alone():
+            return int(self._core.smooth())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other calls out: those of other threads, and of observers and rules."""
+        if not self._lock.acquire(blocking=False):
+            raise BusyError("a call of this surface is going on; observers and rules must not change it, and threads need copies")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _asked(self) -> Callable[[Any, Ints], bool] | None:
         """Return what the core asks: the observer, with the kind as a word."""
@@ -281,13 +309,24 @@ class TrackedSurface:
         """Return the edges, where data of edges follow."""
         return self.edges if any(data.on == "edges" for data in self._carried) else np.zeros((0, 2), np.int32)
 
-    def _follow(self, events: SurfaceEvents, edges: Ints) -> SurfaceEvents:
-        """Let data follow."""
-        if len(events):
-            after = self._edges_if_carried()
-            for data in self._carried:
-                data.follow(events, edges, after)
-        return events
+    def _followed(self, run: Callable[[], SurfaceEvents]) -> SurfaceEvents:
+        """Run operations and let data follow; if a rule raises, everything is as before."""
+        with self._alone():
+            edges = self._edges_if_carried()
+            kept = self.snapshot() if any(callable(data.rule) for data in self._carried) else None
+            events = run()
+            if not len(events):
+                return events
+            try:
+                after = self._edges_if_carried()
+                arrays = [data.after(events, edges, after) for data in self._carried]
+            except BaseException:
+                if kept is not None:
+                    self.restore(kept)
+                raise
+            for data, array in zip(self._carried, arrays, strict=True):
+                data.replace(array)
+            return events
 
     def move(self, ends: npt.ArrayLike, dt: float = 1.0) -> MotionReport:
         """Move the vertices to ends (n, 3), m, in a step of dt seconds, as far as nothing is in the way.
@@ -302,7 +341,8 @@ class TrackedSurface:
         if y.shape != self.vertices.shape:
             raise ValueError(f"ends must have {len(self.vertices)} rows, one per vertex, not {len(y)}")
         _checks.require_finite("ends", y)
-        report = self._core.move(y, _checks.positive("dt", dt))
+        with self._alone():
+            report = self._core.move(y, _checks.positive("dt", dt))
         return MotionReport(report.contacts, report.repelled, report.pushed, report.zone_vertices, report.fraction)
 
     def step(self, velocity: Velocity, dt: float, method: StepMethod = "rk4") -> MotionReport:
@@ -449,19 +489,33 @@ class TrackedSurface:
             "fixed": self.fixed,
             "time": self.time,
             "obstacle_vertices": self.obstacle_vertices,
+            "obstacle_ends": self._core.obstacle_ends,
             "obstacle_triangles": self._core.obstacle_triangles,
             "carried": [np.array(data.array) for data in self._carried],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to a snapshot of this surface, with the same obstacles and data. Raises ValueError for one of another surface."""
+        missing = {"vertices", "triangles", "fixed", "time", "carried", "obstacle_vertices", "obstacle_triangles", "obstacle_ends"} - set(
+            snapshot
+        )
+        if missing:
+            raise ValueError(f"the snapshot has no {', '.join(sorted(missing))}")
         if len(snapshot["carried"]) != len(self._carried):
             raise ValueError(f"the snapshot has data of {len(snapshot['carried'])} kinds, the surface of {len(self._carried)}")
         if not np.array_equal(snapshot["obstacle_triangles"], self._core.obstacle_triangles):
             raise ValueError("the snapshot has other obstacles than the surface")
+        t = index_rows("triangles", snapshot["triangles"], 3)
+        counts = {"vertices": len(snapshot["vertices"]), "triangles": len(t), "edges": -1}
+        if any(data.on == "edges" for data in self._carried):
+            counts["edges"] = len(CollisionMesh(None, np.array(t)).edges)
+        for data, array in zip(self._carried, snapshot["carried"], strict=True):
+            if np.shape(array) != (counts[data.on], *data.array.shape[1:]):
+                raise ValueError(f"data of {counts[data.on]} {data.on} must have as many rows, not the shape {np.shape(array)}")
         self._core.set(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], False)
         if len(snapshot["obstacle_vertices"]):
             self._core.place_obstacles(snapshot["obstacle_vertices"])
+            self._core.move_obstacles(snapshot["obstacle_ends"])
         self.time = float(snapshot["time"])
         for data, array in zip(self._carried, snapshot["carried"], strict=True):
             data.replace(np.array(array))
@@ -480,7 +534,9 @@ class TrackedSurface:
         self._core = _surface.TrackedSurface(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], options)
         if len(snapshot["obstacle_vertices"]):
             self._core.add_obstacle(snapshot["obstacle_vertices"], snapshot["obstacle_triangles"])
+            self._core.move_obstacles(snapshot["obstacle_ends"])
         self._core.set_safety(bool(self._arguments["safety"]))
+        self._lock = threading.Lock()
         self._observer = None
         self._carried = [CarriedData(np.array(a), *k) for a, k in zip(snapshot["carried"], state["carried"], strict=True)]
         self.time = snapshot["time"]
