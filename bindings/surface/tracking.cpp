@@ -107,6 +107,21 @@ void bind_options(py::module_& m) {
       .def_readwrite("flip_sweeps", &TrackingOptions::flip_sweeps);
 }
 
+/// First rows of the events, targets, sources, weights and shares.
+template <class T>
+py::tuple transfer_columns(const std::vector<T>& rows, const std::vector<Index>& first) {
+  std::vector<decltype(T::target)> targets, sources;
+  std::vector<double> weights, shares;
+  for (const T& row : rows) {
+    targets.push_back(row.target);
+    sources.push_back(row.source);
+    weights.push_back(row.weight);
+    shares.push_back(row.share);
+  }
+  return py::make_tuple(copied<Index>(first), copied<std::int32_t>(targets), copied<std::int32_t>(sources),
+                        copied<double>(weights), copied<double>(shares));
+}
+
 void bind_events(py::module_& m) {
   py::class_<SurfaceEvents>(m, "SurfaceEvents")
       .def("__len__", &SurfaceEvents::size)
@@ -121,16 +136,9 @@ void bind_events(py::module_& m) {
       .def_property_readonly("triangles", [](const SurfaceEvents& self) { return copied<std::int32_t>(self.triangles); })
       .def("transfers",
            [](const SurfaceEvents& self, mesh::CarryOn on) {
-             py::list rows;
-             const auto add = [&](const auto& list, const auto& first) {
-               for (Index i = 0; i < self.size(); ++i)
-                 for (Index j = first[i]; j < first[i + 1]; ++j)
-                   rows.append(py::make_tuple(i, list[j].target, list[j].source, list[j].weight, list[j].share));
-             };
-             if (on == mesh::CarryOn::vertices) add(self.vertex_transfers, self.first_vertex_transfer);
-             if (on == mesh::CarryOn::triangles) add(self.triangle_transfers, self.first_triangle_transfer);
-             if (on == mesh::CarryOn::edges) add(self.edge_transfers, self.first_edge_transfer);
-             return rows;
+             if (on == mesh::CarryOn::edges) return transfer_columns(self.edge_transfers, self.first_edge_transfer);
+             if (on == mesh::CarryOn::triangles) return transfer_columns(self.triangle_transfers, self.first_triangle_transfer);
+             return transfer_columns(self.vertex_transfers, self.first_vertex_transfer);
            })
       .def("replay",
            [](const SurfaceEvents& self, const py::array& vertices, const py::array& triangles) {

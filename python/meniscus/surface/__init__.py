@@ -43,7 +43,8 @@ from meniscus.surface.tracking.events import CarriedData, SurfaceEvents, Trackin
 from meniscus.surface.tracking.motions import mean_curvature_motion, normal_motion
 from meniscus.surface.tracking.options import TrackingOptions
 from meniscus.surface.tracking.remeshing import remesh
-from meniscus.surface.tracking.tracked_surface import SurfaceAudit, TrackedSurface
+from meniscus.surface.tracking.reports import SurfaceAudit
+from meniscus.surface.tracking.tracked_surface import TrackedSurface
 from meniscus.surface.volume_of_fluid import FractionTransport, VolumeOfFluid
 
 __all__ = [

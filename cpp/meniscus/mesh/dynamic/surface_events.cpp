@@ -192,7 +192,7 @@ void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vect
 
 void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns, std::span<const double> before,
            std::span<const Edge> before_edges, std::span<const Edge> after_edges, std::vector<double>& after) {
-  const auto width = static_cast<std::size_t>(columns);
+  const std::size_t width = columns;
   const Index rows_before = on == CarryOn::vertices    ? events.vertices_before
                             : on == CarryOn::triangles ? events.triangles_before
                                                        : std::ssize(before_edges);
@@ -204,7 +204,7 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
     const bool of_vertices = on == CarryOn::vertices;
     const auto& transfers = of_vertices ? events.vertex_transfers : events.triangle_transfers;
     const auto& first = of_vertices ? events.first_vertex_transfer : events.first_triangle_transfer;
-    const auto row_of = [](std::int32_t i) { return static_cast<std::size_t>(i); };
+    const auto row_of = [](std::int32_t i) -> std::size_t { return i; };
     for (Index i = 0; i < events.size(); ++i)
       apply(std::span(transfers).subspan(first[i], first[i + 1] - first[i]), rule, width, values, scratch, row_of);
     for (const std::int32_t slot : of_vertices ? events.vertices : events.triangles) {
@@ -221,7 +221,7 @@ void carry(const SurfaceEvents& events, CarryOn on, CarryRule rule, int columns,
     return found->second;
   };
   for (Index i = 0; i < events.size(); ++i) {
-    const auto first = static_cast<std::size_t>(events.first_edge_transfer[i]);
+    const std::size_t first = events.first_edge_transfer[i];
     const auto transfers = std::span(events.edge_transfers).subspan(first, events.first_edge_transfer[i + 1] - first);
     for (const EdgeTransfer& t : transfers) row_of(t.source), row_of(t.target);
     apply(transfers, rule, width, values, scratch, row_of);

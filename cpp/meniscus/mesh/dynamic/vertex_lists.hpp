@@ -31,7 +31,8 @@ class VertexLists {
 
   std::span<const std::int32_t> operator[](std::int32_t v) const {
     const List& list = lists_[v];
-    return {numbers_.data() + list.first, static_cast<std::size_t>(list.count)};
+    const std::int32_t* const first = numbers_.data() + list.first;
+    return {first, first + list.count};
   }
 
   void add(std::int32_t v, std::int32_t number) {

@@ -1,9 +1,9 @@
 /// Exact tests that an operation on a surface leaves it without intersections, and passes nothing.
 ///
-/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a sum
-/// of tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as a
-/// whole. So it is enough to test that no vertex is in one of the tetrahedra, nor the middle of a triangle whose corners are all on
-/// the rim. This is as strict as a test of the motion, and needs no time.
+/// An operation replaces a patch of the surface by another one with the same rim. It sweeps the space between both, which is a
+/// sum of tetrahedra with signs. If no new triangle meets another one, a part of the surface that is in this space lies there as
+/// a whole. So it is enough to test that no vertex is in one of the tetrahedra, nor the middle of a triangle whose corners are
+/// all on the rim. This is as strict as a test of the motion, and needs no time.
 ///
 /// Source: Brochu 2012, sections 3.2.3 and 3.2.4 (tests of pseudo-motions; of the tetrahedron of a flip).
 #pragma once

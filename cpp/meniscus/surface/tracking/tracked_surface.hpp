@@ -38,7 +38,7 @@ class TrackedSurface {
   std::span<const mesh::Point> vertices() const {
     return {reinterpret_cast<const mesh::Point*>(vertices_.data()), fixed_.size()};
   }
-  std::span<const mesh::Triangle> triangles() const { return {triangles_.data(), static_cast<std::size_t>(triangles_.size())}; }
+  std::span<const mesh::Triangle> triangles() const { return {triangles_.begin(), triangles_.end()}; }
   std::span<const std::uint8_t> fixed() const { return fixed_; }
   /// Three numbers per vertex.
   Block<double>& vertex_block() { return vertices_; }

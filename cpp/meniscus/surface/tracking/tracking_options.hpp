@@ -65,7 +65,7 @@ constexpr std::size_t refusals = 8;
 struct OperationCounts {
   std::array<Index, refusals> ends{};
   Index done() const { return ends[0]; }
-  void add(Refusal end) { ++ends[static_cast<std::size_t>(end)]; }
+  void add(Refusal end) { ++ends[static_cast<int>(end)]; }
 };
 
 struct TrackingCounts {

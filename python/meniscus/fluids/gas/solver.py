@@ -102,15 +102,14 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         self.viscosity_stage = ViscosityStage(grid, o.viscosity, o.tolerance, density=o.air_density)
         self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance, o.max_iterations)
         self.walls: ThinWalls | None = None
-        self.trapezoid: Trapezoid | None = None
-        if o.splitting == "trapezoid":
-            self.trapezoid = self.declare("trapezoid", Trapezoid(self.velocity, o.viscosity > 0))
+        halves = Trapezoid(self.velocity, o.viscosity > 0) if o.splitting == "trapezoid" else None
+        self.trapezoid: Trapezoid | None = self.declare("trapezoid", halves)
+        if halves is not None:
             self.stages = self.stages_of_trapezoid
-        self.flow_map: FlowMap | None = None
-        if o.transport.method == "flow-map":
-            if grid.comm.size > 1:
-                raise ValueError("method='flow-map' follows paths of several steps, which need a grid that is not cut among ranks")
-            self.flow_map = self.declare("flow_map", FlowMap(self.velocity, o.transport.map_steps))
+        mapped = o.transport.method == "flow-map"
+        if mapped and grid.comm.size > 1:
+            raise ValueError("method='flow-map' follows paths of several steps, which need a grid that is not cut among ranks")
+        self.flow_map: FlowMap | None = self.declare("flow_map", FlowMap(self.velocity, o.transport.map_steps) if mapped else None)
         # Of the step that goes on: seconds of transport that have passed, and whether forces and viscosity act in halves.
         self._passed, self._in_halves = 0.0, False
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -80,10 +81,26 @@ class TrackingCounts(NamedTuple):
     limited: int
 
     @classmethod
-    def of(cls, core: Any) -> TrackingCounts:
+    def of(cls, core: _surface.TrackingCounts) -> TrackingCounts:
         """Return the counts of the core."""
         split, flip, collapse, merge = (OperationCounts(**getattr(core, name)) for name in cls._fields[:4])
         return cls(split, flip, collapse, merge, *(int(getattr(core, name)) for name in cls._fields[4:]))
+
+
+class Transfers(NamedTuple):
+    """What flows between elements: values per unit of a target become the sum of weight times value, amounts that of share times amount.
+
+    Attributes:
+        first: (n + 1,), the rows of event i are [first[i], first[i + 1]).
+        targets, sources: (k,) numbers of elements, or (k, 2) vertices of edges, the lower first.
+        weights, shares: (k,); the weights of a target have the sum 1 in an event, the shares of a source likewise.
+    """
+
+    first: npt.NDArray[np.int64]
+    targets: Ints
+    sources: Ints
+    weights: Floats
+    shares: Floats
 
 
 class SurfaceEvents:
@@ -111,7 +128,7 @@ class SurfaceEvents:
     @property
     def kinds(self) -> npt.NDArray[np.int8]:
         """(n,) int8: 0 split, 1 flip, 2 collapse, 3 pinch, 4 merge."""
-        return self._core.kinds  # type: ignore[no-any-return]
+        return self._core.kinds
 
     def triangles(self, event: int) -> tuple[Ints, Ints]:
         """Return the triangles that an event removed and added, as rows of (number, three vertices)."""
@@ -127,23 +144,20 @@ class SurfaceEvents:
     @property
     def vertex_numbers(self) -> Ints:
         """Numbers in the events of the vertices that are left (k,), in their new order."""
-        return self._core.vertices  # type: ignore[no-any-return]
+        return self._core.vertices
 
     @property
     def triangle_numbers(self) -> Ints:
         """Numbers in the events of the triangles that are left (m,), in their new order."""
-        return self._core.triangles  # type: ignore[no-any-return]
+        return self._core.triangles
 
-    def transfers(self, on: CarryOn) -> list[tuple[int, Any, Any, float, float]]:
-        """Return rows of (event, target, source, weight, share) of all events; edges are pairs of vertices, the lower first.
-
-        Values per unit of a target become the sum of weight times value; amounts, the sum of share times amount.
-        """
-        return self._core.transfers(CARRY_ON("on", on))  # type: ignore[no-any-return]
+    def transfers(self, on: CarryOn) -> Transfers:
+        """Return what flows between elements in all events."""
+        return Transfers(*self._core.transfers(CARRY_ON("on", on)))
 
     def replay(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike) -> tuple[Floats, Ints]:
         """Return what the events make of vertices (n, 3), m, and triangles (m, 3). Smoothing is no event."""
-        return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))  # type: ignore[no-any-return]
+        return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))
 
 
 class CarriedData:
@@ -184,25 +198,27 @@ class CarriedData:
     def _by_function(self, events: SurfaceEvents, rows: Floats, edges: Ints, new_edges: Ints) -> Floats:
         """Return the rows by a function of the sources."""
         assert callable(self.rule)
+        numbers, parts = events.vertex_numbers, events.transfers(self.on)
         if self.on == "edges":
-            state: dict[Any, Floats] = {tuple(map(int, e)): row for e, row in zip(edges, rows, strict=True)}
-            numbers = events.vertex_numbers
-            left: list[Any] = [tuple(sorted(map(int, numbers[e]))) for e in new_edges]
+            state = dict(zip(map(_key, edges), rows, strict=True))
+            left = [_key(np.sort(numbers[e])) for e in new_edges]
         else:
-            state = dict(enumerate(rows))
-            left = list(map(int, events.vertex_numbers if self.on == "vertices" else events.triangle_numbers))
-        pending: dict[Any, Floats] = {}
-        sources: dict[Any, list[tuple[Floats, float]]] = {}
-        last = -1
-        for event, target, source, weight, _ in [*events.transfers(self.on), (-2, None, None, 0.0, 0.0)]:
-            if event != last:
-                for key, found in sources.items():
-                    values, weights = np.array([v for v, _ in found]), np.array([w for _, w in found])
-                    pending[key] = np.broadcast_to(np.asarray(self.rule(values, weights), np.float64), rows.shape[1:]).copy()
-                state.update(pending)
-                pending, sources, last = {}, {}, event
-            if target is not None:
-                key = tuple(target) if isinstance(target, (list, tuple)) else target
-                origin = tuple(source) if isinstance(source, (list, tuple)) else source
-                sources.setdefault(key, []).append((state.get(origin, np.zeros(rows.shape[1:])), weight))
+            state = {(i,): row for i, row in enumerate(rows)}
+            left = [(int(i),) for i in (numbers if self.on == "vertices" else events.triangle_numbers)]
+        nothing = np.zeros(rows.shape[1])
+        for begin, end in itertools.pairwise(parts.first):
+            sources: dict[tuple[int, ...], list[int]] = {}
+            for i in range(begin, end):
+                sources.setdefault(_key(parts.targets[i]), []).append(i)
+            pending = {}
+            for key, chosen in sources.items():
+                values = np.array([state.get(_key(parts.sources[i]), nothing) for i in chosen])
+                found = np.asarray(self.rule(values, parts.weights[chosen]), np.float64)
+                pending[key] = np.broadcast_to(found, nothing.shape).copy()
+            state.update(pending)
         return np.array([state[key] for key in left]).reshape(len(left), rows.shape[1])
+
+
+def _key(element: npt.NDArray[np.int32]) -> tuple[int, ...]:
+    """Return an element, a number or two vertices, as a key."""
+    return tuple(map(int, np.atleast_1d(element)))

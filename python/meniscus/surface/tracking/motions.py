@@ -11,19 +11,20 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
-from meniscus.surface.tracking.tracked_surface import MotionReport, TrackedSurface
+from meniscus.surface.tracking.reports import MotionReport
+from meniscus.surface.tracking.tracked_surface import TrackedSurface
 
 Floats = npt.NDArray[np.float64]
-NormalMethod = Literal["faces", "vertices"]
+NormalMotion = Literal["faces", "vertices"]
 CurvatureMethod = Literal["explicit", "backward-euler"]
 
-NORMAL_METHOD = CoreOption(NormalMethod, _surface.NormalMotion)
+NORMAL_MOTION = CoreOption(NormalMotion, _surface.NormalMotion)
 # Parts of a step that get nowhere, one after the other.
 _MOST_IDLE = 20
 
 
 def normal_motion(
-    surface: TrackedSurface, speed: float | npt.ArrayLike, dt: float, *, method: NormalMethod = "faces", improve: bool = True
+    surface: TrackedSurface, speed: float | npt.ArrayLike, dt: float, *, method: NormalMotion = "faces", improve: bool = True
 ) -> MotionReport:
     """Move a surface along its normals for dt seconds, after improving it.
 
@@ -47,7 +48,7 @@ def normal_motion(
     Source: Brochu 2012, section 3.3.1; Jiao 2007.
     """
     _checks.one_of_type("surface", surface, TrackedSurface)
-    rule = NORMAL_METHOD("method", method)
+    rule = NORMAL_MOTION("method", method)
     uniform = isinstance(speed, (int, float, np.integer, np.floating)) and not isinstance(speed, bool)
     speeds = None if uniform else np.ascontiguousarray(_checks.numbers("speed", speed))
     if speeds is not None and speeds.shape != (len(surface.triangles),):

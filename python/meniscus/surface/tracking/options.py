@@ -45,7 +45,7 @@ class TrackingOptions:
     lengths: tuple[float, float] = (0.5, 1.5)
     angles: tuple[float, float] = (10.0, 150.0)
     gaps: tuple[float, float] = (0.005, 0.05)
-    operations: tuple[str, ...] = ("split", "flip", "collapse", "smooth")
+    operations: tuple[str, ...] = get_args(Operation)
     curvature: float = 0.0
     finest: float = 0.25
     butterfly: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision import CollisionMesh
 from meniscus.core.stateful import BusyError
-from meniscus.grid import MacField
-from meniscus.grid import sample as sample_field
 from meniscus.mesh.arrays import float_rows, index_rows
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.triangle_mesh import TriangleMesh
@@ -32,71 +30,13 @@ from meniscus.surface.tracking.events import (
 )
 from meniscus.surface.tracking.meshes_of_shapes import shape_mesh
 from meniscus.surface.tracking.options import MergeGaps, TrackingOptions
+from meniscus.surface.tracking.paths import StepMethod, Velocity, ends_of
+from meniscus.surface.tracking.reports import MotionReport, SurfaceAudit, audit_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-Velocity = Callable[[Floats, float], Floats] | MacField | npt.NDArray[np.float64]
-StepMethod = Literal["euler", "midpoint", "rk4"]
 Observer = Callable[[str, Ints], bool]
 _MOST_CUTS = 20
-
-
-class MotionReport(NamedTuple):
-    """What a motion met.
-
-    Attributes:
-        contacts: pairs of elements that would have touched.
-        repelled, pushed, zone_vertices: vertices that repulsion, impulses and zones moved from their ends.
-        fraction: of the way that was taken; below 1 where nothing but an end before a contact helped.
-        cuts: further motions that a step needed for that.
-    """
-
-    contacts: int
-    repelled: int
-    pushed: int
-    zone_vertices: int
-    fraction: float
-    cuts: int = 0
-
-    @classmethod
-    def total(cls, parts: list[MotionReport]) -> MotionReport:
-        """Return the sums over the motions of a whole step."""
-        sums = [sum(part[i] for part in parts) for i in range(4)]
-        return cls(int(sums[0]), int(sums[1]), int(sums[2]), int(sums[3]), 1.0, len(parts) - 1)
-
-
-class SurfaceAudit(NamedTuple):
-    """The state of a surface, found anew.
-
-    Attributes:
-        intersections: pairs of an edge and a triangle without a common vertex that have a point in common, by the exact test.
-        boundary_edges, odd_edges, crowded_edges, unpaired_edges: edges with one triangle, with three or more of an odd number, with four or
-            more, with triangles of opposed orientation.
-        repeated_triangles: those with the corners of another one or with a corner twice.
-        euler: vertices minus edges plus triangles: 2 for each sphere, 0 for a torus.
-        components: parts of the surface.
-        edges_within: share of the edges within the bounds of the options.
-        small_angles: share of the triangles with an angle below 20 degrees.
-        shortest, longest: edges, m.
-    """
-
-    intersections: int
-    boundary_edges: int
-    odd_edges: int
-    crowded_edges: int
-    unpaired_edges: int
-    repeated_triangles: int
-    euler: int
-    components: int
-    edges_within: float
-    small_angles: float
-    shortest: float
-    longest: float
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing intersects and every edge passes the surface on; boundaries are allowed."""
-        return not (self.intersections or self.odd_edges or self.unpaired_edges or self.repeated_triangles)
 
 
 class TrackedSurface:
@@ -145,18 +85,13 @@ class TrackedSurface:
             edges = np.concatenate([t[:, :2], t[:, 1:], t[:, ::2]])
             edge_length = float(np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).mean())
         self._options = TrackingOptions() if options is None else _checks.one_of_type("options", options, TrackingOptions)
-        self._arguments = {
-            "edge_length": float(_checks.positive("edge_length", edge_length)),
-            "volume_change": volume_change,
-            "topology": topology,
-            "safety": safety,
-            "merge": merge,
-        }
+        length = _checks.positive("edge_length", edge_length)
+        self._arguments: tuple[float, float, bool, bool, MergeGaps] = (length, volume_change, topology, safety, merge)
         self._core = _surface.TrackedSurface(
             np.ascontiguousarray(x, np.float64),
             np.ascontiguousarray(t, np.int32),
             None if fixed is None else _checks.mask("fixed", np.asarray(fixed), (len(x),)),
-            self._options.core(**self._arguments),
+            self._options.core(*self._arguments),
         )
         self._carried: list[CarriedData] = []
         self._observer: Observer | None = None
@@ -166,12 +101,12 @@ class TrackedSurface:
     @property
     def vertices(self) -> Floats:
         """(n, 3) float64, m, a read-only view: it follows motions; after operations there is another one, and this one stays as it is."""
-        return self._core.vertices  # type: ignore[no-any-return]
+        return self._core.vertices
 
     @property
     def triangles(self) -> Ints:
         """(m, 3) int32, counter-clockwise as seen from outside, a read-only view as `vertices`."""
-        return self._core.triangles  # type: ignore[no-any-return]
+        return self._core.triangles
 
     @property
     def edges(self) -> Ints:
@@ -181,7 +116,7 @@ class TrackedSurface:
     @property
     def fixed(self) -> npt.NDArray[np.bool_]:
         """(n,) truth values, vertices that stay: a copy."""
-        return self._core.fixed  # type: ignore[no-any-return]
+        return self._core.fixed
 
     @property
     def generation(self) -> int:
@@ -191,7 +126,7 @@ class TrackedSurface:
     @property
     def edge_length(self) -> float:
         """The edge length that is aimed at, m."""
-        return float(self._arguments["edge_length"])
+        return self._arguments[0]
 
     @property
     def options(self) -> TrackingOptions:
@@ -371,7 +306,7 @@ class TrackedSurface:
         left = _checks.positive("dt", dt)
         parts: list[MotionReport] = []
         while len(parts) < _MOST_CUTS:
-            report = self.move(self._ends(velocity, left, method), left)
+            report = self.move(ends_of(np.array(self.vertices), self.time, velocity, left, method), left)
             parts.append(report)
             self.time += report.fraction * left
             left *= 1.0 - report.fraction
@@ -380,36 +315,6 @@ class TrackedSurface:
         raise RuntimeError(
             f"the surface is stuck: {left:g} s of a step of {dt:g} s are left after {_MOST_CUTS} motions; a shorter step helps"
         )
-
-    def _ends(self, velocity: Velocity, dt: float, method: StepMethod) -> Floats:
-        """Return where the velocity takes the vertices."""
-        x, t = np.array(self.vertices), self.time
-        if isinstance(velocity, np.ndarray):
-            given: Floats = _checks.incoming("velocity", velocity, np.dtype(np.float64), x.shape)
-            return x + dt * given
-        if isinstance(velocity, MacField):
-            field = velocity
-
-            def u(points: Floats, time: float) -> Floats:
-                return np.asarray(sample_field(field, np.ascontiguousarray(points, field.dtype), time=time), np.float64)
-        else:
-            function = _checks.function("velocity", velocity)
-
-            def u(points: Floats, time: float) -> Floats:
-                found = np.asarray(function(points, time), np.float64)
-                if found.shape != points.shape:
-                    raise ValueError(f"velocity must return an array of shape {points.shape}, not {found.shape}")
-                return found
-
-        first = u(x, t)
-        if method == "euler":
-            return x + dt * first
-        second = u(x + 0.5 * dt * first, t + 0.5 * dt)
-        if method == "midpoint":
-            return x + dt * second
-        third = u(x + 0.5 * dt * second, t + 0.5 * dt)
-        fourth = u(x + dt * third, t + dt)
-        return x + dt / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
 
     def add_obstacle(self, obstacle: SurfaceLike | Shape) -> slice:
         """Add a surface that this one must not touch; it stays where it is unless `move_obstacles` says otherwise.
@@ -434,7 +339,7 @@ class TrackedSurface:
     @property
     def obstacle_vertices(self) -> Floats:
         """(k, 3), m, of all obstacles: a copy."""
-        return self._core.obstacle_vertices  # type: ignore[no-any-return]
+        return self._core.obstacle_vertices
 
     def move_obstacles(self, ends: npt.ArrayLike) -> None:
         """Say where the vertices (k, 3) of all obstacles are at the end of the next motion. Raises ValueError for another shape."""
@@ -454,32 +359,7 @@ class TrackedSurface:
 
     def audit(self) -> SurfaceAudit:
         """Return the state of the surface, found anew by the exact test and by counting."""
-        t = np.array(self.triangles)
-        defects = _surface.surface_defects(t)
-        edges = self.edges
-        x = self.vertices
-        lengths = np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
-        bounds = self.edge_length * np.array(self._options.lengths)
-        within = (lengths >= bounds[0]) & (lengths <= bounds[1])
-        corners = x[t]
-        sides = np.linalg.norm(corners[:, (1, 2, 0)] - corners, axis=2)
-        areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-        ordered = np.sort(sides, axis=1)
-        sines = areas / np.maximum(ordered[:, 1] * ordered[:, 2], np.finfo(np.float64).tiny)
-        return SurfaceAudit(
-            int(self._core.intersections()),
-            defects["boundary_edges"],
-            defects["odd_edges"],
-            defects["crowded_edges"],
-            defects["unpaired_edges"],
-            defects["repeated_triangles"] + defects["repeated_corners"],
-            len(np.unique(t)) - len(edges) + len(t),
-            self.mesh.components if len(t) else 0,
-            float(within.mean()) if len(edges) else 1.0,
-            float((sines < np.sin(np.deg2rad(20.0))).mean()) if len(t) else 0.0,
-            float(lengths.min()) if len(edges) else 0.0,
-            float(lengths.max()) if len(edges) else 0.0,
-        )
+        return audit_of(self._core, self.mesh.components if len(self.triangles) else 0, self._options.lengths)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a run needs to go on with the same bits: arrays, time, obstacles and data that follow."""
@@ -528,14 +408,14 @@ class TrackedSurface:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the state of pickle."""
         snapshot = state["snapshot"]
-        unsafe = {**state["arguments"], "safety": False}
         self._options, self._arguments = state["options"], state["arguments"]
-        options = self._options.core(**unsafe)
+        length, volume_change, topology, safety, merge = self._arguments
+        options = self._options.core(length, volume_change, topology, False, merge)
         self._core = _surface.TrackedSurface(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], options)
         if len(snapshot["obstacle_vertices"]):
             self._core.add_obstacle(snapshot["obstacle_vertices"], snapshot["obstacle_triangles"])
             self._core.move_obstacles(snapshot["obstacle_ends"])
-        self._core.set_safety(bool(self._arguments["safety"]))
+        self._core.set_safety(safety)
         self._lock = threading.Lock()
         self._observer = None
         self._carried = [CarriedData(np.array(a), *k) for a, k in zip(snapshot["carried"], state["carried"], strict=True)]

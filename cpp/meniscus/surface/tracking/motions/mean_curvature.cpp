@@ -118,11 +118,11 @@ int curvature_step(const mesh::TriangleMeshView& surface, double dt, std::span<c
     row.clear();
     for (const std::int32_t corner : stars.at(v)) {
       const Triangle& c = triangles[corner / 3];
-      const auto k = static_cast<std::size_t>(corner % 3);
+      const int k = corner % 3;
       if (!has_area(x[c[0]], x[c[1]], x[c[2]])) continue;
       const Corners parts = corners_of(x[c[0]], x[c[1]], x[c[2]]);
       area += parts.area[k];
-      for (const std::size_t other : {(k + 1) % 3, (k + 2) % 3}) {
+      for (const int other : {(k + 1) % 3, (k + 2) % 3}) {
         const double w = dt * parts.cotangent[3 - k - other] / 2;
         diagonal += w;
         row.emplace_back(c[other], -w);

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.numerics import FractalNoise
-from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.bodies.tracked import Box, Tracked, start_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Sphere
 
@@ -76,7 +76,6 @@ class CurlNoise(Tracked):
         with self.stage("improve"):
             self.surface.improve()
         with self.stage("move"):
-            self.surface.time = time
             self.last_report = self.surface.follow(self.flow, dt)
 
     def report(self, time: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.bodies.tracked import Box, Tracked, start_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Cylinder, Sphere, mean_curvature_motion
 from meniscus.surface.tracking.motions import CurvatureMethod

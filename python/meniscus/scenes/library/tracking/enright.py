@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.bodies.tracked import Box, Tracked, start_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Sphere
 
@@ -57,5 +57,4 @@ class Enright(Tracked):
         with self.stage("improve"):
             self.surface.improve()
         with self.stage("move"):
-            self.surface.time = time
             self.last_report = self.surface.follow(enright_flow, dt)

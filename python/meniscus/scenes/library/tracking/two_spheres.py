@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.library.tracking.tracked import Box, Tracked, start_mesh
+from meniscus.scenes.bodies.tracked import Box, Tracked, start_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Sphere, normal_motion
-from meniscus.surface.tracking.motions import NormalMethod
+from meniscus.surface.tracking.motions import NormalMotion
 
 APART, RADIUS, SPEED = 0.25, 0.2, 0.2
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ class TwoSpheres(Tracked):
     stages: ClassVar[tuple[str, ...]] = ("move",)
     box: ClassVar[Box | None] = ((-0.66, -0.42, -0.42), (0.66, 0.42, 0.42))
 
-    method: NormalMethod = parameter("faces", "offset faces, or mean normals of vertices, which do not converge")
+    method: NormalMotion = parameter("faces", "offset faces, or mean normals of vertices, which do not converge")
     mesh: str | None = parameter(None, "mesh file (OBJ, PLY, STL, OFF), two of which take the place of the spheres")
     dt: float = parameter(0.005, "time step, s")
     end: float = parameter(2.0, "end, s")

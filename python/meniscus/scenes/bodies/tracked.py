@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.shapes import placed
 from meniscus.surface import Shape, TrackedSurface, TrackingOptions, remesh
+from meniscus.surface.tracking.options import Operation
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 Without = Literal["none", "split", "flip", "collapse", "smooth"]
-OPERATIONS = ("split", "flip", "collapse", "smooth")
 
 
 @dataclass(kw_only=True)
@@ -41,7 +41,7 @@ class Tracked(Scene):
 
     def setup(self) -> None:
         """Create the surface."""
-        operations = tuple(name for name in OPERATIONS if name != self.without)
+        operations = tuple(name for name in get_args(Operation) if name != self.without)
         mesh = self.shape()
         self.first_volume = mesh.volume()
         self.surface: TrackedSurface = self.declare(
