@@ -196,7 +196,7 @@ SPHERES = {0.04: (0.00811073, 0.00114493), 0.02: (0.00236906, 0.00042705), 0.01:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("edge", [0.04, 0.02])
+@pytest.mark.parametrize("edge", [0.04, 0.02, 0.01])
 def test_two_spheres(edge: float) -> None:
     """Errors at most 1.5 times those of Table 3.1; volume and neck; merged within four steps of contact."""
     scene = TwoSpheres(edge=edge)
