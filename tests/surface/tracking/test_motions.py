@@ -190,6 +190,18 @@ def test_noise_folds_the_surface(safety: bool) -> None:
     assert scene.surface.volume() == pytest.approx(scene.first_volume, rel=0.01)
 
 
+def test_an_open_sheet_in_noise() -> None:
+    scene = CurlNoise(edge=0.3, open=True)
+    scene.setup()
+    for k in range(10):
+        scene.advance(0.05 * k, 0.05)
+    audit = scene.surface.audit()
+    assert audit.sound
+    assert (audit.euler, audit.components) == (1, 1)
+    assert scene.report(0.5)["volume change"] == 0.0
+    assert scene.surface.area() > 36.0
+
+
 # --- the experiments of the thesis, whole -----------------------------------------------------------------------------------------
 
 SPHERES = {0.04: (0.00811073, 0.00114493), 0.02: (0.00236906, 0.00042705), 0.01: (0.00129011, 0.000174606)}

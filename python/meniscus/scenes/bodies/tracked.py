@@ -43,7 +43,6 @@ class Tracked(Scene):
         """Create the surface."""
         operations = tuple(name for name in get_args(Operation) if name != self.without)
         mesh = self.shape()
-        self.first_volume = mesh.volume()
         self.surface: TrackedSurface = self.declare(
             "surface",
             TrackedSurface(
@@ -55,13 +54,15 @@ class Tracked(Scene):
                 options=TrackingOptions(operations=operations),
             ),
         )
+        self.first_volume = self.surface.volume()
 
     def report(self, time: float) -> dict[str, float]:
-        """Triangles, volume against the start, area, parts."""
+        """Triangles, volume against the start (0 for a sheet), area, parts."""
         tracked = self.surface
+        closed = abs(self.first_volume) > 1e-9 * tracked.area() ** 1.5
         return {
             "triangles": float(len(tracked.triangles)),
-            "volume change": tracked.volume() / self.first_volume - 1.0,
+            "volume change": tracked.volume() / self.first_volume - 1.0 if closed else 0.0,
             "area": tracked.area(),
             "parts": float(tracked.mesh.components if len(tracked.triangles) else 0),
         }
