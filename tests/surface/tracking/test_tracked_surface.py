@@ -348,6 +348,12 @@ def test_a_plate_that_shrinks_vanishes() -> None:
         ms.surface.normal_motion(surface, -0.25, 0.05)
         assert surface.volume() > -1e-6
     assert len(surface.triangles) == 0
+    # Obstacles go on, with nothing left to meet them.
+    surface.add_obstacle(ball(1))
+    ends = surface.obstacle_vertices + 1.0
+    surface.move_obstacles(ends)
+    surface.move(np.zeros((0, 3)))
+    assert np.array_equal(surface.obstacle_vertices, ends)
     assert surface.volume() == surface.area() == 0.0
     assert len(surface.components()) == 0
     assert surface.audit().sound

@@ -4,7 +4,6 @@
 #include "meniscus/surface/tracking/edge_lists.hpp"
 #include "meniscus/surface/tracking/edge_split.hpp"
 #include "meniscus/surface/tracking/separation.hpp"
-#include "meniscus/surface/tracking/vertex_quadric.hpp"
 
 #include <cmath>
 
@@ -20,12 +19,6 @@ constexpr int most_collapse_passes = 10;
 constexpr double least_turn = 0.1;
 /// The place that keeps the volume is at most so far from the one wanted, as part of the edge.
 constexpr double most_shift = 0.5;
-
-int rank_at(const SurfaceEditor& editor, std::int32_t v) {
-  Eigen::Matrix3d quadric = Eigen::Matrix3d::Zero();
-  for (const std::int32_t t : editor.mesh.star(v)) add_to_quadric(editor.mesh.area_vector(t), quadric);
-  return split_quadric(quadric).rank(editor.options().ridge);
-}
 
 /// Triangles of both ends, those of the edge apart.
 struct Fans {
@@ -114,7 +107,8 @@ void find_places(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::i
     const bool turns_a = boundary_turns(s, a), turns_b = boundary_turns(s, b);
     if (turns_a || turns_b) return only(turns_a ? a : b);
   }
-  const int rank_a = rank_at(editor, a), rank_b = rank_at(editor, b);
+  const double ridge = editor.options().ridge;
+  const int rank_a = vertex_rank(s, a, ridge), rank_b = vertex_rank(s, b, ridge);
   if (rank_a != rank_b && !edge_of_a) return only(rank_a > rank_b ? a : b);
   if (rank_a == 3 && rank_b == 3) {
     only(a);
@@ -243,40 +237,21 @@ void collapse_edges(SurfaceEditor& editor) {
 }
 
 void remove_residues(SurfaceEditor& editor) {
-  constexpr std::size_t few = 16;
   constexpr double little = 0.005;
   if (!editor.options().topology) return;
   DynamicSurface& s = editor.mesh;
   const double length = editor.options().edge_length, most = std::min(editor.most_volume(), little * length * length * length);
-  std::vector<std::int32_t> part;
+  SmallPart part;
   for (std::int32_t first = 0; first < s.slots(); ++first) {
-    if (!s.alive(first) || s.star(s.triangle(first)[0]).size() > few) continue;
-    part.assign(1, first);
-    bool whole = true, held = false;
-    for (std::size_t i = 0; i < part.size() && whole; ++i)
-      for (const std::int32_t v : s.triangle(part[i])) {
-        held |= editor.fixed(v);
-        for (const std::int32_t t : s.star(v)) {
-          if (std::find(part.begin(), part.end(), t) != part.end()) continue;
-          // The lowest triangle of a part looks for the others.
-          whole &= t > first && part.size() < few;
-          if (!whole) break;
-          part.push_back(t);
-        }
-        if (!whole) break;
-      }
-    if (!whole || held) continue;
-    const Point& origin = s.position(s.triangle(first)[0]);
-    double volume = 0;
-    bool closed = true;
-    for (const std::int32_t t : part) {
+    // The lowest triangle of a part looks for the others.
+    if (!s.alive(first) || !find_small_part(s, first, first, part) || !part.closed || std::abs(part.volume) > most) continue;
+    const bool held = std::any_of(part.triangles.begin(), part.triangles.end(), [&](std::int32_t t) {
       const Triangle& c = s.triangle(t);
-      volume += (s.position(c[0]) - origin).dot((s.position(c[1]) - origin).cross(s.position(c[2]) - origin)) / 6;
-      for (std::size_t k = 0; k < 3; ++k) closed &= s.count_at_edge(c[k], c[(k + 1) % 3]) > 1;
-    }
-    if (!closed || std::abs(volume) > most) continue;
+      return editor.fixed(c[0]) || editor.fixed(c[1]) || editor.fixed(c[2]);
+    });
+    if (held) continue;
     editor.begin();
-    for (const std::int32_t t : part) s.remove_triangle(t);
+    for (const std::int32_t t : part.triangles) s.remove_triangle(t);
     editor.end_part(mesh::EventKind::collapse);
     const std::array vertices{s.triangle(first)[0], s.triangle(first)[1]};
     if (editor.commit(mesh::EventKind::collapse, vertices, most) == Refusal::none) ++editor.counts.residues;

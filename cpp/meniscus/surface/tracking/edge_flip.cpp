@@ -2,7 +2,6 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/surface/tracking/edge_lists.hpp"
-#include "meniscus/surface/tracking/vertex_quadric.hpp"
 
 #include <cmath>
 
@@ -16,12 +15,6 @@ using mesh::Point;
 constexpr double least_gain = 1e-6;
 /// Of the area of both triangles.
 constexpr double most_area_change = 0.1;
-
-bool smooth_at(const SurfaceEditor& editor, std::int32_t v) {
-  Eigen::Matrix3d quadric = Eigen::Matrix3d::Zero();
-  for (const std::int32_t t : editor.mesh.star(v)) add_to_quadric(editor.mesh.area_vector(t), quadric);
-  return split_quadric(quadric).rank(editor.options().ridge) == 1;
-}
 
 /// Whether the diagonal cd is so much shorter that the flip is worth a try.
 bool shorter(const DynamicSurface& s, std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d) {
@@ -70,7 +63,8 @@ Refusal flip_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b, bool sh
     return Refusal::shape;
   if (largest < std::cos(editor.options().largest_angle) && largest < std::min(before_t.largest_cosine, before_u.largest_cosine))
     return Refusal::shape;
-  if (!smooth_at(editor, a) || !smooth_at(editor, b)) {
+  const double ridge = editor.options().ridge;
+  if (vertex_rank(s, a, ridge) > 1 || vertex_rank(s, b, ridge) > 1) {
     // Along a ridge, in a plane, an edge is as good as any other: only its own triangles tell.
     if (old_t.dot(old_u) < 0.999 * old_t.norm() * old_u.norm()) return Refusal::normal;
   }

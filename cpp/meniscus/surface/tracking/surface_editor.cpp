@@ -1,5 +1,7 @@
 #include "meniscus/surface/tracking/surface_editor.hpp"
 
+#include "meniscus/surface/tracking/vertex_quadric.hpp"
+
 #include <cmath>
 
 namespace meniscus::surface {
@@ -34,6 +36,12 @@ bool on_crease(const mesh::DynamicSurface& s, std::int32_t v) {
     planes[found++] = n;
   }
   return found > 1;
+}
+
+int vertex_rank(const mesh::DynamicSurface& surface, std::int32_t v, double ridge) {
+  Eigen::Matrix3d quadric = Eigen::Matrix3d::Zero();
+  for (const std::int32_t t : surface.star(v)) add_to_quadric(surface.area_vector(t), quadric);
+  return split_quadric(quadric).rank(ridge);
 }
 
 TriangleAngles angles_of(const Point& a, const Point& b, const Point& c) {
@@ -114,25 +122,10 @@ Refusal SurfaceEditor::refuse(Refusal reason) {
   return reason;
 }
 
-bool SurfaceEditor::turns_inside_out() const {
-  // Parts with few triangles, all of whose vertices belong to the operation: nothing is left of them that it could enclose.
-  constexpr std::size_t few = 16;
-  if (changed_.empty()) return false;
-  std::vector<std::int32_t> part{changed_.front()};
-  for (std::size_t i = 0; i < part.size(); ++i)
-    for (const std::int32_t v : mesh.triangle(part[i]))
-      for (const std::int32_t t : mesh.star(v)) {
-        if (std::find(part.begin(), part.end(), t) != part.end()) continue;
-        if (part.size() == few) return false;
-        part.push_back(t);
-      }
-  const Point& origin = mesh.position(mesh.triangle(part.front())[0]);
-  double volume = 0;
-  for (const std::int32_t t : part) {
-    const Triangle& c = mesh.triangle(t);
-    volume += (mesh.position(c[0]) - origin).dot((mesh.position(c[1]) - origin).cross(mesh.position(c[2]) - origin)) / 6;
-  }
-  return volume * (volume - swept_volume()) < 0;
+bool SurfaceEditor::turns_inside_out() {
+  // Where all vertices of a part belong to the operation, nothing of it is left that could be found in what is swept.
+  if (changed_.empty() || !find_small_part(mesh, changed_.front(), 0, part_)) return false;
+  return part_.volume * (part_.volume - swept_volume()) < 0;
 }
 
 Refusal SurfaceEditor::commit(mesh::EventKind kind, std::span<const std::int32_t> vertices, double most_volume) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "meniscus/mesh/dynamic/surface_events.hpp"
+#include "meniscus/surface/tracking/small_parts.hpp"
 #include "meniscus/surface/tracking/surface_guard.hpp"
 #include "meniscus/surface/tracking/tracking_options.hpp"
 
@@ -73,7 +74,7 @@ class SurfaceEditor {
   };
 
   /// Whether a small part has changed the sign of its volume.
-  bool turns_inside_out() const;
+  bool turns_inside_out();
 
   TrackingOptions options_;
   const Observer* observer_ = nullptr;
@@ -85,10 +86,14 @@ class SurfaceEditor {
   std::vector<Part> parts_;
   std::size_t part_count_ = 0;
   std::vector<std::int32_t> changed_, gone_;
+  SmallPart part_;
 };
 
 /// Unit vector along the sum of the area vectors of the triangles at a vertex; zero without.
 mesh::Point vertex_normal(const mesh::DynamicSurface& surface, std::int32_t v);
+
+/// The rank of the quadric of a vertex; `ridge` as in `TrackingOptions`.
+int vertex_rank(const mesh::DynamicSurface& surface, std::int32_t v, double ridge);
 
 /// Whether the triangles at a vertex lie in two or three planes, as on the edges of a box, and not on a rounded edge.
 bool on_crease(const mesh::DynamicSurface& surface, std::int32_t v);

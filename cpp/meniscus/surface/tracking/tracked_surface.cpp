@@ -5,7 +5,7 @@
 #include "meniscus/surface/tracking/edge_collapse.hpp"
 #include "meniscus/surface/tracking/edge_flip.hpp"
 #include "meniscus/surface/tracking/edge_split.hpp"
-#include "meniscus/surface/tracking/null_space_smoothing.hpp"
+#include "meniscus/surface/tracking/motions/null_space_smoothing.hpp"
 #include "meniscus/surface/tracking/zippering.hpp"
 
 #include <cmath>
@@ -312,7 +312,7 @@ MotionReport TrackedSurface::move(std::span<const Point> ends, double dt) {
   const NoInterrupts whole;
   if (report.pinched) return report;
   std::copy_n(to.begin(), n, positions().begin());
-  if (options.safety) {
+  if (to.size() > n) {
     // Where the step was cut, obstacles are on their way, too.
     std::copy(to.begin() + static_cast<std::ptrdiff_t>(n), to.end(), obstacles_.vertices.begin());
   } else {

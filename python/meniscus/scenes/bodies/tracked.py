@@ -37,7 +37,7 @@ class Tracked(Scene):
 
     def shape(self) -> TriangleMesh:
         """Return the surface at the start."""
-        raise NotImplementedError
+        raise TypeError(f"scene {type(self).__name__} has no shape()")
 
     def setup(self) -> None:
         """Create the surface."""

@@ -1,4 +1,4 @@
-"""What operations did to a surface, and data that follow."""
+"""Record of operations on a surface, and data that follow them."""
 
 from __future__ import annotations
 

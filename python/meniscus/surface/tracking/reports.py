@@ -1,4 +1,4 @@
-"""What motions of a tracked surface met, and the state that it is in."""
+"""Report of a motion and audit of a tracked surface."""
 
 from __future__ import annotations
 

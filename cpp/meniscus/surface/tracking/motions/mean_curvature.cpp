@@ -1,8 +1,8 @@
 #include "meniscus/surface/tracking/motions/mean_curvature.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/mesh/topology/vertex_stars.hpp"
 #include "meniscus/numerics/sparse/sparse_system.hpp"
+#include "meniscus/surface/tracking/motions/vertex_rims.hpp"
 
 #include <cmath>
 
@@ -40,22 +40,6 @@ Corners corners_of(const Point& a, const Point& b, const Point& c) {
 
 bool has_area(const Point& a, const Point& b, const Point& c) { return mesh::area_vector(a, b, c).norm() > 0; }
 
-/// One flag per vertex: has an edge with other than two triangles.
-std::vector<std::uint8_t> rims(const mesh::VertexStars<3>& stars, std::span<const Triangle> triangles) {
-  std::vector<std::uint8_t> rim(stars.vertices(), 0);
-  for (Index v = 0; v < stars.vertices(); ++v) {
-    int balance = 0;
-    for (const std::int32_t c : stars.at(v)) {
-      const std::int32_t next = triangles[c / 3][(c % 3 + 1) % 3];
-      int before = 0;
-      for (const std::int32_t d : stars.at(v)) before += static_cast<int>(triangles[d / 3][(d % 3 + 2) % 3] == next);
-      balance += static_cast<int>(before != 1);
-    }
-    rim[v] = static_cast<std::uint8_t>(balance != 0);
-  }
-  return rim;
-}
-
 }  // namespace
 
 double curvature_velocity(const mesh::TriangleMeshView& surface, std::span<Point> out) {
@@ -76,11 +60,10 @@ double curvature_velocity(const mesh::TriangleMeshView& surface, std::span<Point
       weights[b] += k.cotangent[i];
     }
   }
-  const std::vector<std::uint8_t> rim =
-      rims(mesh::VertexStars<3>(surface.triangles, static_cast<Index>(x.size())), surface.triangles);
+  const mesh::VertexStars<3> stars(surface.triangles, static_cast<Index>(x.size()));
   double largest = 0;
   for (std::size_t v = 0; v < x.size(); ++v) {
-    if (!(areas[v] > 0) || rim[v] != 0) {
+    if (!(areas[v] > 0) || has_rim(stars, static_cast<Index>(v))) {
       out[v] = Point::Zero();
       continue;
     }
@@ -95,10 +78,9 @@ int curvature_step(const mesh::TriangleMeshView& surface, double dt, std::span<c
   const std::span<const Point> x = surface.vertices;
   const std::span<const Triangle> triangles = surface.triangles;
   const mesh::VertexStars<3> stars(triangles, static_cast<Index>(x.size()));
-  const std::vector<std::uint8_t> rim = rims(stars, triangles);
   std::vector<std::int32_t> number(x.size(), -1), vertices;
   for (std::size_t v = 0; v < x.size(); ++v)
-    if (rim[v] == 0 && !stars.at(static_cast<Index>(v)).empty() && (fixed.empty() || fixed[v] == 0)) {
+    if (!has_rim(stars, static_cast<Index>(v)) && !stars.at(static_cast<Index>(v)).empty() && (fixed.empty() || fixed[v] == 0)) {
       number[v] = static_cast<std::int32_t>(vertices.size());
       vertices.push_back(static_cast<std::int32_t>(v));
     }

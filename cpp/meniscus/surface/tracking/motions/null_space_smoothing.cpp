@@ -1,7 +1,7 @@
-#include "meniscus/surface/tracking/null_space_smoothing.hpp"
+#include "meniscus/surface/tracking/motions/null_space_smoothing.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/mesh/topology/vertex_stars.hpp"
+#include "meniscus/surface/tracking/motions/vertex_rims.hpp"
 #include "meniscus/surface/tracking/vertex_quadric.hpp"
 
 namespace meniscus::surface {
@@ -17,18 +17,6 @@ constexpr double least_smooth_turn = 0.5;
 /// Ways shorter than this part of the size of the triangles around are not taken: they would only blur the surface.
 constexpr double least_smooth_way = 0.02;
 
-/// Whether the triangles of a star are one closed fan.
-bool closed_fan(const mesh::VertexStars<3>& stars, Index v, std::span<const Triangle> triangles) {
-  const auto corners = stars.at(v);
-  for (const std::int32_t c : corners) {
-    const std::int32_t next = triangles[c / 3][(c % 3 + 1) % 3];
-    int found = 0;
-    for (const std::int32_t d : corners) found += static_cast<int>(triangles[d / 3][(d % 3 + 2) % 3] == next);
-    if (found != 1) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std::uint8_t> fixed, double ridge,
@@ -43,7 +31,7 @@ void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std
   parallel_for(0, static_cast<Index>(x.size()), vertex_chunk, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v) {
       out[v] = x[v];
-      if ((!fixed.empty() && fixed[v] != 0) || stars.at(v).empty() || !closed_fan(stars, v, triangles)) continue;
+      if ((!fixed.empty() && fixed[v] != 0) || stars.at(v).empty() || has_rim(stars, v)) continue;
       Eigen::Matrix3d quadric = Eigen::Matrix3d::Zero();
       Point pull = Point::Zero(), normal = Point::Zero();
       double weight = 0;
