@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
+from meniscus._meniscus import surface as _surface
 from meniscus.scenes.library.tracking.curl_noise import CurlNoise
 from meniscus.scenes.library.tracking.dumbbell import Dumbbell
 from meniscus.scenes.library.tracking.enright import Enright
@@ -293,3 +294,111 @@ def test_enright() -> None:
     assert audits[-1].components == 1
     assert np.mean([a.edges_within for a in audits]) >= 0.99
     assert np.mean([a.small_angles for a in audits]) <= 0.01
+
+
+def rim_of(surface: TrackedSurface) -> np.ndarray:
+    """The edges (k, 2) with one triangle."""
+    t = np.array(surface.triangles)
+    edges, count = np.unique(np.sort(np.concatenate([t[:, [0, 1]], t[:, [1, 2]], t[:, [2, 0]]]), axis=1), axis=0, return_counts=True)
+    return np.asarray(edges[count == 1])
+
+
+def length_of(x: np.ndarray, edges: np.ndarray) -> float:
+    return float(np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).sum())
+
+
+def smooth_noise() -> Any:
+    """The curl of a noise without the fade of the scene, whose slope jumps where it ends: there rims are torn, not stretched."""
+    noise = ms.numerics.FractalNoise(1)
+
+    def flow(points: np.ndarray, time: float) -> np.ndarray:
+        gradient = noise.with_gradient(np.ascontiguousarray(points[:, :2] / 1.5))[1]
+        return np.stack([0.2 * gradient[:, 1], -0.2 * gradient[:, 0], 0 * points[:, 0]], axis=1)
+
+    return flow
+
+
+def sheet_of(edge: float, options: TrackingOptions) -> TrackedSurface:
+    n = round(3.0 / edge)
+    flat = ms.mesh.cloth_mesh(n, n)
+    x = np.stack([3.0 * flat.vertices[:, 0] - 1.5, 0.0 * flat.vertices[:, 0], 1.5 - 3.0 * flat.vertices[:, 1]], axis=1)
+    return TrackedSurface((x, flat.triangles), edge, volume_change=5e-4, topology=False, options=options)
+
+
+def test_a_frozen_rim_is_the_passive_curve() -> None:
+    """Bit for bit, while the sheet within is refined."""
+    from meniscus.surface.tracking.paths import ends_of
+
+    flow, surface = smooth_noise(), sheet_of(0.15, TrackingOptions(frozen_boundary=True))
+    curve, rim, first = np.array(surface.vertices), rim_of(surface), len(surface.triangles)
+    for k in range(60):
+        surface.step(flow, 0.05)
+        curve = ends_of(curve, 0.05 * k, flow, 0.05, "rk4")
+    assert surface.audit().sound
+    assert len(surface.triangles) > 1.2 * first
+    after = rim_of(surface)
+    assert len(after) == len(rim)
+    places = {tuple(p) for p in np.array(surface.vertices)[np.unique(after)]}
+    assert places == {tuple(p) for p in curve[np.unique(rim)]}
+
+
+def test_a_refined_rim_is_as_long_as_a_denser_curve() -> None:
+    """Of a hundred points an edge, with an error of second order; a rim that is only carried is shorter by three times the bar."""
+    from meniscus.surface.tracking.paths import ends_of
+
+    flow, weights = smooth_noise(), np.arange(101)[None, :, None] / 100.0
+    for edge, most in ((0.15, 1.3e-2), (0.1, 5e-3)):
+        surface = sheet_of(edge, TrackingOptions())
+        curve, rim = np.array(surface.vertices), rim_of(surface)
+        dense = (curve[rim[:, :1]] * (1 - weights) + curve[rim[:, 1:]] * weights).reshape(-1, 3)
+        for k in range(100):
+            surface.step(flow, 0.05)
+            curve, dense = (ends_of(np.ascontiguousarray(x), 0.05 * k, flow, 0.05, "rk4") for x in (curve, dense))
+        assert surface.audit().sound
+        exact = np.linalg.norm(np.diff(dense.reshape(len(rim), 101, 3), axis=1), axis=2).sum()
+        assert length_of(np.array(surface.vertices), rim_of(surface)) == pytest.approx(exact, rel=most)
+        assert length_of(curve, rim) < (1 - 1.4e-2) * exact
+
+
+@pytest.mark.slow
+def test_what_contact_does_falls_under_refinement() -> None:
+    """The share of the vertices that repulsion, impulses and zones touch in a step, while two spheres meet (BRO-14)."""
+    shares = []
+    for edge in (0.05, 0.025):
+        scene = TwoSpheres(edge=edge, dt=0.005)
+        scene.setup()
+        touched, there = 0, 0
+        for k in range(200):
+            scene.advance(0.005 * k, 0.005)
+            report = scene.last_report
+            touched += report.repelled + report.pushed + report.zone_vertices
+            there += len(scene.surface.vertices)
+        shares.append(touched / there)
+    assert 0 < shares[1] < 0.7 * shares[0]
+
+
+def test_the_bound_of_explicit_curvature_is_the_reciprocal_of_the_weights() -> None:
+    """1 / (A W), where "1 AW" is printed (erratum 11): parts of a step grow with the speed factor, and fall with the square of the size."""
+
+    def parts(radius: float, coefficient: float, dt: float) -> int:
+        surface = TrackedSurface(ms.mesh.icosphere(3, radius), merge="none")
+        return 1 + mean_curvature_motion(surface, dt, coefficient=coefficient, improve=False).cuts
+
+    weight = _surface.curvature_velocity(*(np.array(a) for a in (ms.mesh.icosphere(3).vertices, ms.mesh.icosphere(3).triangles)))[1]
+    n = parts(1.0, 1.0, 0.04)
+    assert n == pytest.approx(0.04 * weight, rel=0.2)
+    assert parts(1.0, 4.0, 0.01) == n
+    assert parts(0.5, 1.0, 0.01) == n
+
+
+def test_the_modulation_of_enright_has_a_period_of_three_seconds() -> None:
+    """Sin(2 pi t / 3): its first half has the integral 3 / pi, as the classical one over its own (erratum 10)."""
+    from meniscus.scenes.library.tracking.enright import enright_flow
+
+    point = np.array([[0.3, 0.4, 0.2]])
+    times = np.linspace(0, 1.5, 2001)
+    still = enright_flow(point, 0.75)[0]
+    along = np.array([enright_flow(point, t)[0] @ still for t in times]) / (still @ still)
+    assert np.trapezoid(along, times) == pytest.approx(3 / np.pi, rel=1e-6)
+    assert np.abs(enright_flow(point, 1.5)).max() < 1e-15
+    assert np.allclose(enright_flow(point, 2.25), -enright_flow(point, 0.75), atol=1e-15)

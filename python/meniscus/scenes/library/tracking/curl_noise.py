@@ -52,19 +52,16 @@ class CurlNoise(Tracked):
         x = np.stack([6.0 * flat.vertices[:, 0] - 3.0, 0.0 * flat.vertices[:, 0], 3.0 - 6.0 * flat.vertices[:, 1]], axis=1)
         return TriangleMesh(np.ascontiguousarray(x), flat.triangles)
 
-    def potential(self, points: Floats) -> Floats:
-        """Return the potential along z."""
-        fade = np.clip((REACH - np.linalg.norm(points - CENTER, axis=1)) / REACH, 0.0, None)
-        potential: Floats = GAIN * fade * self.noise(np.ascontiguousarray(points[:, :2] / LENGTH))
-        return potential
-
     def flow(self, points: Floats, time: float) -> Floats:
-        """Return the velocity (n, 3): the curl of the potential by central differences."""
-        h = 1e-4
+        """Return the velocity (n, 3): the curl of the potential along z, noise times what fades out."""
+        noise, gradient = self.noise.with_gradient(np.ascontiguousarray(points[:, :2] / LENGTH))
+        away = points - CENTER
+        distance = np.linalg.norm(away, axis=1)
+        fade = np.clip(1.0 - distance / REACH, 0.0, None)
+        slope = np.where((distance > 0) & (fade > 0), -1.0 / (REACH * np.maximum(distance, 1e-300)), 0.0)
         out = np.zeros_like(points)
         for axis, sign, component in ((1, 1.0, 0), (0, -1.0, 1)):
-            step = np.eye(3)[axis] * h
-            out[:, component] = sign * (self.potential(points + step) - self.potential(points - step)) / (2 * h)
+            out[:, component] = sign * GAIN * (fade * gradient[:, axis] / LENGTH + slope * away[:, axis] * noise)
         return out
 
     def max_dt(self) -> float:
