@@ -250,6 +250,7 @@ void bind_tracking(py::module_& m) {
                                return out;
                              })
       .def_property_readonly("generation", &TrackedSurface::generation)
+      .def_property_readonly("nbytes", &TrackedSurface::nbytes)
       .def_property_readonly("options", [](const TrackedSurface& self) { return self.options; })
       .def("set",
            [](TrackedSurface& self, const py::array& vertices, const py::array& triangles, const std::optional<py::array>& fixed,

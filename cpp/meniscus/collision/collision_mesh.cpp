@@ -19,16 +19,33 @@ std::span<const std::int32_t> flat(const std::vector<std::array<std::int32_t, K>
   return {elements.empty() ? nullptr : elements.front().data(), K * elements.size()};
 }
 
+/// The edges of triangles in lexicographic order: those of each lower end together, by counting, and these lists sorted.
 std::vector<CollisionMesh::Edge> edges_of(std::span<const mesh::Triangle> triangles) {
-  std::vector<CollisionMesh::Edge> edges;
-  edges.reserve(3 * triangles.size());
-  for (const mesh::Triangle& t : triangles)
-    for (std::size_t k = 0; k < 3; ++k) {
-      const auto [low, high] = std::minmax(t[k], t[(k + 1) % 3]);
-      if (low != high) edges.push_back({low, high});
+  std::int32_t largest = -1;
+  for (const mesh::Triangle& t : triangles) largest = std::max({largest, t[0], t[1], t[2]});
+  const auto for_each_side = [&](auto&& f) {
+    for (const mesh::Triangle& t : triangles)
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto [low, high] = std::minmax(t[k], t[(k + 1) % 3]);
+        if (low != high && low >= 0) f(low, high);
+      }
+  };
+  std::vector<Index> start(largest + 2, 0), kept(largest + 1, 0);
+  for_each_side([&](std::int32_t low, std::int32_t) { ++start[low + 1]; });
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::int32_t> ends(start.back());
+  for_each_side([&](std::int32_t low, std::int32_t high) { ends[start[low] + kept[low]++] = high; });
+  parallel_for(0, largest + 1, 4096, [&](Index begin, Index end) {
+    for (Index v = begin; v < end; ++v) {
+      const auto first = ends.begin() + start[v];
+      std::sort(first, first + kept[v]);
+      kept[v] = std::unique(first, first + kept[v]) - first;
     }
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  });
+  std::vector<CollisionMesh::Edge> edges;
+  edges.reserve(std::accumulate(kept.begin(), kept.end(), Index{0}));
+  for (std::int32_t v = 0; v <= largest; ++v)
+    for (Index i = 0; i < kept[v]; ++i) edges.push_back({v, ends[start[v] + i]});
   return edges;
 }
 
@@ -87,7 +104,8 @@ void CollisionMesh::FollowingTree::follow(std::span<const mesh::Box> vertex_boxe
 
 CollisionMesh::CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const mesh::Triangle> triangles)
     : edges_(edges ? std::vector<Edge>(edges->begin(), edges->end()) : edges_of(triangles)),
-      triangles_(triangles.begin(), triangles.end()) {
+      triangles_(triangles.begin(), triangles.end()),
+      derived_(!edges) {
   for (std::size_t t = 0; t < triangles_.size(); ++t)
     for (const std::int32_t v : triangles_[t]) {
       require(v >= 0, "triangles must hold indices of vertices, but one of triangle ", t, " is ", v);

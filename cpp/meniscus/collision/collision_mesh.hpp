@@ -76,6 +76,8 @@ class CollisionMesh {
   CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const mesh::Triangle> triangles);
 
   std::span<const Edge> edges() const { return edges_; }
+  /// Whether the edges are those of the triangles: then each is in a triangle, and they are in lexicographic order.
+  bool edges_of_triangles() const { return derived_; }
   std::span<const mesh::Triangle> triangles() const { return triangles_; }
 
   /// Pairs without a common vertex whose closed boxes around start and end overlap, boxes grown by `inflation` on each side.
@@ -162,6 +164,7 @@ class CollisionMesh {
   std::vector<Edge> edges_;
   std::vector<mesh::Triangle> triangles_;
   std::int32_t largest_index_ = -1;
+  bool derived_ = false;
   mutable std::mutex mutex_;
   std::vector<mesh::Box> vertex_boxes_;
   /// Positions of this mesh and of another one, of queries between two.

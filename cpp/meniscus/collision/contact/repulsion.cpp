@@ -40,6 +40,7 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
   std::vector<std::int32_t> number(vertices);
   numerics::label_components(number, [&](auto&& unite) {
     for (const auto& e : mesh.edges()) unite(e[0], e[1]);
+    if (mesh.edges_of_triangles()) return;
     for (const mesh::Triangle& t : mesh.triangles()) {
       unite(t[0], t[1]);
       unite(t[1], t[2]);
@@ -50,6 +51,7 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
 
 /// Returns whether a mesh has an edge that is in no triangle.
 bool has_loose_edges(const CollisionMesh& mesh) {
+  if (mesh.edges_of_triangles()) return false;
   using Ends = std::pair<std::int32_t, std::int32_t>;
   std::vector<Ends> sides;
   sides.reserve(3 * mesh.triangles().size());

@@ -147,6 +147,14 @@ void SurfaceEvents::finish(const DynamicSurface& surface) {
     if (surface.alive(t)) triangles.push_back(t);
 }
 
+Index SurfaceEvents::nbytes() const {
+  const auto bytes = [](const auto&... lists) {
+    return (static_cast<Index>(lists.capacity() * sizeof(typename std::decay_t<decltype(lists)>::value_type)) + ...);
+  };
+  return bytes(kinds, first_change, changes, which, rows, points, corners, first_vertex_transfer, first_triangle_transfer,
+               first_edge_transfer, vertex_transfers, triangle_transfers, edge_transfers, vertices, triangles);
+}
+
 void replay(const SurfaceEvents& events, std::vector<Point>& vertices, std::vector<Triangle>& triangles) {
   require(std::ssize(vertices) == events.vertices_before && std::ssize(triangles) == events.triangles_before,
           "the events are of ", events.vertices_before, " vertices and ", events.triangles_before, " triangles, not of ",

@@ -71,6 +71,7 @@ struct SurfaceEvents {
   void add(EventKind kind, const DynamicSurface& surface, std::size_t begin, std::size_t end, const EventTransfers& transfers);
   /// Notes what is left.
   void finish(const DynamicSurface& surface);
+  Index nbytes() const;
 };
 
 /// Positions and triangles with the numbers that they have after the events, from those before. Positions are those of the

@@ -107,20 +107,24 @@ void find_places(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::i
     const bool turns_a = boundary_turns(s, a), turns_b = boundary_turns(s, b);
     if (turns_a || turns_b) return only(turns_a ? a : b);
   }
-  const double ridge = editor.options().ridge;
+  const double ridge = editor.options().ridge, length = editor.length(a, b);
   const int rank_a = vertex_rank(s, a, ridge), rank_b = vertex_rank(s, b, ridge);
-  if (rank_a != rank_b && !edge_of_a) return only(rank_a > rank_b ? a : b);
-  if (rank_a == 3 && rank_b == 3) {
-    only(a);
-    return only(b);
-  }
+  const auto add_kept = [&](const Point& x) {
+    if (!editor.options().keep_volume || edge_of_a) return;
+    const Point kept = keep_volume(s, fans, a, b, x);
+    if (kept != x && (kept - x).norm() < most_shift * length) out.push_back(kept);
+  };
+  // Ridges and corners stay where they are, but where planes do not meet at them they give way if the volume asks for it.
+  const auto stay = [&](std::initializer_list<std::int32_t> ends) {
+    for (const std::int32_t v : ends) only(v);
+    for (const std::int32_t v : ends)
+      if (!on_crease(s, v)) add_kept(s.position(v));
+  };
+  if (rank_a != rank_b && !edge_of_a) return stay({rank_a > rank_b ? a : b});
+  if (rank_a == 3 && rank_b == 3) return stay({a, b});
   const Point smooth = editor.options().butterfly ? butterfly_point(s, a, b) : half;
-  const double length = editor.length(a, b);
   const auto add = [&](const Point& x) {
-    if (editor.options().keep_volume && !edge_of_a && rank_a == 1) {
-      const Point kept = keep_volume(s, fans, a, b, x);
-      if ((kept - x).norm() < most_shift * length) out.push_back(kept);
-    }
+    add_kept(x);
     out.push_back(x);
   };
   if ((smooth - half).norm() < most_shift * length) add(smooth);
@@ -215,17 +219,17 @@ Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
 
 void collapse_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
-  std::vector<RankedEdge> edges;
+  EdgeList list;
   std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int pass = 0; pass < most_collapse_passes; ++pass) {
-    collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {
+    collect_edges(s, triangles, AskAt::every_triangle, list, [&](std::int32_t a, std::int32_t b) -> double {
       if (editor.options().frozen_boundary && (s.on_boundary(a) || s.on_boundary(b))) return 0;
       const double length = editor.length(a, b);
       return length < editor.shortest() && length < editor.shortest() * editor.scale(a, b) ? length - editor.longest() : 0;
     });
     triangles.clear();
-    for (const RankedEdge& e : edges) {
+    for (const RankedEdge& e : list.edges) {
       check_interrupt();
       if (s.count_at_edge(e.a, e.b) == 0 || editor.length(e.a, e.b) >= editor.shortest()) continue;
       const Refusal end = collapse_edge(editor, e.a, e.b);

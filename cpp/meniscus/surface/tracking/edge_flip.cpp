@@ -83,11 +83,11 @@ Refusal flip_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b, bool sh
 
 void flip_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
-  std::vector<RankedEdge> edges;
+  EdgeList list;
   std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int sweep = 0; sweep < editor.options().flip_sweeps && !triangles.empty(); ++sweep) {
-    collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {
+    collect_edges(s, triangles, AskAt::ascending_ones, list, [&](std::int32_t a, std::int32_t b) -> double {
       const auto pair = flipped_pair(s, a, b);
       if (!pair) return 0;
       const std::int32_t c = s.opposite((*pair)[0], a, b), d = s.opposite((*pair)[1], a, b);
@@ -97,7 +97,7 @@ void flip_edges(SurfaceEditor& editor) {
     });
     triangles.clear();
     ++editor.counts.flip_sweeps;
-    for (const RankedEdge& e : edges) {
+    for (const RankedEdge& e : list.edges) {
       check_interrupt();
       if (s.count_at_edge(e.a, e.b) == 0) continue;
       const Refusal end = flip_edge(editor, e.a, e.b, true);

@@ -135,11 +135,11 @@ Refusal split_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
 
 void split_edges(SurfaceEditor& editor) {
   const DynamicSurface& s = editor.mesh;
-  std::vector<RankedEdge> edges;
+  EdgeList list;
   std::vector<std::int32_t> triangles(s.slots());
   for (std::int32_t t = 0; t < s.slots(); ++t) triangles[t] = t;
   for (int pass = 0; pass < most_split_passes; ++pass) {
-    collect_edges(s, triangles, edges, [&](std::int32_t a, std::int32_t b) -> double {
+    collect_edges(s, triangles, AskAt::every_triangle, list, [&](std::int32_t a, std::int32_t b) -> double {
       if (editor.fixed(a) && editor.fixed(b)) return 0;
       if (editor.options().frozen_boundary && s.on_boundary(a, b)) return 0;
       const double length = editor.length(a, b);
@@ -148,7 +148,7 @@ void split_edges(SurfaceEditor& editor) {
       return length > editor.longest() * editor.scale(a, b) ? -length : 0;
     });
     triangles.clear();
-    for (const RankedEdge& e : edges) {
+    for (const RankedEdge& e : list.edges) {
       check_interrupt();
       if (s.count_at_edge(e.a, e.b) == 0) continue;
       const Refusal end = split_edge(editor, e.a, e.b);

@@ -64,7 +64,7 @@ class SurfaceEditor {
   void finish(std::vector<mesh::Point>& vertices, std::vector<mesh::Triangle>& triangles, std::vector<std::uint8_t>& fixed);
   const mesh::SurfaceEvents& events() const { return events_; }
 
-  Index nbytes() const { return mesh.nbytes() + guard_.nbytes(); }
+  Index nbytes() const { return mesh.nbytes() + guard_.nbytes() + events_.nbytes(); }
 
  private:
   struct Part {

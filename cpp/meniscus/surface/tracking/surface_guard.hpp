@@ -51,7 +51,10 @@ class SurfaceGuard {
 
   mesh::Box box_of(std::int32_t t) const;
 
-  Index nbytes() const { return grid_.nbytes() + obstacle_grid_.nbytes(); }
+  Index nbytes() const {
+    return grid_.nbytes() + obstacle_grid_.nbytes() + workspace_.bytes() +
+           static_cast<Index>(boxes_.capacity() * sizeof(mesh::Box) + listed_.capacity());
+  }
 
  private:
   bool meet(std::int32_t t, std::int32_t u) const;

@@ -333,6 +333,15 @@ Index TrackedSurface::intersections() const {
   return found;
 }
 
+Index TrackedSurface::nbytes() const {
+  Index bytes = vertices_.size() * static_cast<Index>(sizeof(double)) + triangles_.size() * static_cast<Index>(sizeof(Triangle)) +
+                static_cast<Index>(fixed_.capacity()) + editor_.nbytes();
+  bytes += static_cast<Index>((obstacles_.vertices.capacity() + obstacle_ends_.capacity()) * sizeof(Point) +
+                              obstacles_.triangles.capacity() * sizeof(Triangle));
+  if (contact_) bytes += contact_->mesh.nbytes() + (contact_->repulsion ? contact_->repulsion->nbytes() : 0);
+  return bytes;
+}
+
 double TrackedSurface::volume() const {
   if (triangles().empty()) return 0;
   const Point& origin = vertices()[0];

@@ -77,6 +77,9 @@ class TrackedSurface {
   double volume() const;
   double area() const;
 
+  /// Bytes held between calls: the surface, and what improvements and motions keep to be used again.
+  Index nbytes() const;
+
  private:
   void take(mesh::SurfaceEvents& events, std::vector<mesh::Point>& x, std::span<const mesh::Triangle> triangles,
             std::span<const std::uint8_t> fixed);

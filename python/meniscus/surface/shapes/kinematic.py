@@ -73,6 +73,11 @@ class KinematicSolid(Solid):
         return DeformingSolid(vertices, triangles, velocity, difference_step=difference_step)
 
     @property
+    def shape(self) -> object:
+        """The solid at rest, as it was given."""
+        return self._arguments[0]
+
+    @property
     def moves(self) -> bool:
         """Whether a motion or a velocity was given."""
         return self._motion is not None or self._velocity is not None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
+from meniscus.core.memory import MemoryOwner
 from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
@@ -160,7 +161,7 @@ class SurfaceEvents:
         return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))
 
 
-class CarriedData:
+class CarriedData(MemoryOwner):
     """Numbers of the elements of a surface, which follow its operations.
 
     Attributes:

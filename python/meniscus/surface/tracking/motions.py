@@ -124,10 +124,12 @@ def _in_parts(surface: TrackedSurface, dt: float, ends: Callable[[float], tuple[
         if improve:
             surface.improve()
         y, part = ends(left)
+        start = surface.time
         report = surface.move(y, part * left if part > 0 else left)
         reports.append(report)
         taken = part * report.fraction
-        surface.time += taken * left
+        # Also where a motion got nowhere, which was tried for as long as the rest of the step.
+        surface.time = start + taken * left
         idle = idle + 1 if taken < 1e-6 else 0
         if taken >= 1.0:
             return MotionReport.total(reports)

@@ -13,11 +13,13 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision import CollisionMesh
+from meniscus.core.memory import MemoryOwner
 from meniscus.core.stateful import BusyError
 from meniscus.mesh.arrays import float_rows, index_rows
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.solid import Solid
 from meniscus.surface.tracking.events import (
     EVENT_KIND,
     CarriedData,
@@ -28,7 +30,7 @@ from meniscus.surface.tracking.events import (
     SurfaceEvents,
     TrackingCounts,
 )
-from meniscus.surface.tracking.meshes_of_shapes import shape_mesh
+from meniscus.surface.tracking.obstacles import obstacles_of
 from meniscus.surface.tracking.options import MergeGaps, TrackingOptions
 from meniscus.surface.tracking.paths import StepMethod, Velocity, ends_of
 from meniscus.surface.tracking.reports import MotionReport, SurfaceAudit, audit_of
@@ -39,7 +41,7 @@ Observer = Callable[[str, Ints], bool]
 _MOST_CUTS = 20
 
 
-class TrackedSurface:
+class TrackedSurface(MemoryOwner):
     """A surface of triangles that follows any motion: its mesh adapts, its parts merge and split, and it never intersects itself.
 
     A step has two phases. `improve` changes the mesh at one time: long edges are split, short ones collapse, others flip, parts that are
@@ -95,6 +97,7 @@ class TrackedSurface:
         )
         self._carried: list[CarriedData] = []
         self._observer: Observer | None = None
+        self._moving: list[tuple[slice, Callable[[float], Floats]]] = []
         self._lock = threading.Lock()
         self.time = 0.0
 
@@ -266,8 +269,8 @@ class TrackedSurface:
     def move(self, ends: npt.ArrayLike, dt: float = 1.0) -> MotionReport:
         """Move the vertices to ends (n, 3), m, in a step of dt seconds, as far as nothing is in the way.
 
-        Ends with nothing in the way come out bit for bit. Vertices that are fixed stay. Obstacles go to the places that `move_obstacle` was
-        given. Where nothing else helps, all end at the same part of their ways.
+        Ends with nothing in the way come out bit for bit. Vertices that are fixed stay. Obstacles go to the places that `move_obstacles` was
+        given, solids to where they are at the end of the step, and `time` goes on. Where nothing else helps, all end at the same part of their ways.
 
         Raises:
             TypeError, ValueError: another shape, positions that are not finite, dt <= 0; the surface is as before.
@@ -276,8 +279,15 @@ class TrackedSurface:
         if y.shape != self.vertices.shape:
             raise ValueError(f"ends must have {len(self.vertices)} rows, one per vertex, not {len(y)}")
         _checks.require_finite("ends", y)
+        step = _checks.positive("dt", dt)
         with self._alone():
-            report = self._core.move(y, _checks.positive("dt", dt))
+            if self._moving:
+                goal = self._core.obstacle_ends
+                for rows, places in self._moving:
+                    goal[rows] = places(self.time + step)
+                self._core.move_obstacles(goal)
+            report = self._core.move(y, step)
+            self.time += report.fraction * step
         return MotionReport(report.contacts, report.repelled, report.pushed, report.zone_vertices, report.fraction)
 
     def step(self, velocity: Velocity, dt: float, method: StepMethod = "rk4") -> MotionReport:
@@ -308,7 +318,6 @@ class TrackedSurface:
         while len(parts) < _MOST_CUTS:
             report = self.move(ends_of(np.array(self.vertices), self.time, velocity, left, method), left)
             parts.append(report)
-            self.time += report.fraction * left
             left *= 1.0 - report.fraction
             if report.fraction == 1.0:
                 return MotionReport.total(parts)
@@ -316,11 +325,12 @@ class TrackedSurface:
             f"the surface is stuck: {left:g} s of a step of {dt:g} s are left after {_MOST_CUTS} motions; a shorter step helps"
         )
 
-    def add_obstacle(self, obstacle: SurfaceLike | Shape) -> slice:
-        """Add a surface that this one must not touch; it stays where it is unless `move_obstacles` says otherwise.
+    def add_obstacle(self, obstacle: SurfaceLike | Shape | Solid) -> slice:
+        """Add a surface that this one must not touch.
 
         Args:
-            obstacle: as the mesh of the class, or a bounded shape, of which a mesh with the edge length is made.
+            obstacle: as the mesh of the class, or a bounded shape, of which a mesh with the edge length is made: it stays where it is unless
+                `move_obstacles` says otherwise. A `KinematicSolid`, a `DeformingSolid` or a group of them moves by itself, with `time`.
 
         Returns:
             Where its vertices are among those of all obstacles.
@@ -328,13 +338,13 @@ class TrackedSurface:
         Raises:
             TypeError, ValueError: what is no surface, or one that meets this surface, with the number of pairs.
         """
-        if isinstance(obstacle, Shape):
-            x, t = shape_mesh(obstacle, self.edge_length)
-        else:
-            x, t = surface_arrays(obstacle, name="obstacle")
         first = len(self.obstacle_vertices)
-        self._core.add_obstacle(np.ascontiguousarray(x, np.float64), np.ascontiguousarray(t, np.int32))
-        return slice(first, first + len(x))
+        for part in obstacles_of(obstacle, self.edge_length, self.time):
+            start = len(self.obstacle_vertices)
+            self._core.add_obstacle(np.ascontiguousarray(part.vertices, np.float64), np.ascontiguousarray(part.triangles, np.int32))
+            if part.places is not None:
+                self._moving.append((slice(start, len(self.obstacle_vertices)), part.places))
+        return slice(first, len(self.obstacle_vertices))
 
     @property
     def obstacle_vertices(self) -> Floats:
@@ -403,7 +413,7 @@ class TrackedSurface:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy. Observers are not part of it."""
         carried = [(data.on, data.rule) for data in self._carried]
-        return {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot(), "carried": carried}
+        return {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot(), "carried": carried, "moving": self._moving}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the state of pickle."""
@@ -418,6 +428,7 @@ class TrackedSurface:
         self._core.set_safety(safety)
         self._lock = threading.Lock()
         self._observer = None
+        self._moving = list(state["moving"])
         self._carried = [CarriedData(np.array(a), *k) for a, k in zip(snapshot["carried"], state["carried"], strict=True)]
         self.time = snapshot["time"]
 

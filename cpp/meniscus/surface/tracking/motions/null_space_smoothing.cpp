@@ -57,22 +57,27 @@ void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std
     }
   });
   // What would turn triangles over stays.
-  std::vector<std::uint8_t> stays(x.size(), 0);
+  std::vector<std::uint8_t> turned(triangles.size(), 0);
   for (int pass = 0; pass < 10; ++pass) {
-    bool any = false;
-    for (const Triangle& c : triangles) {
-      const Point before = mesh::area_vector(x[c[0]], x[c[1]], x[c[2]]),
-                  after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
-      if (before.dot(after) >= least_smooth_turn * before.norm() * after.norm()) continue;
-      for (const std::int32_t v : c)
-        if (out[v] != x[v]) {
-          stays[v] = 1;
-          any = true;
-        }
-    }
+    const bool any = parallel_reduce(
+        0, std::ssize(triangles), vertex_chunk, false,
+        [&](Index begin, Index end) {
+          bool found = false;
+          for (Index t = begin; t < end; ++t) {
+            const Triangle& c = triangles[t];
+            const Point before = area_of(static_cast<std::int32_t>(t)), after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
+            turned[t] = static_cast<std::uint8_t>(!(before.dot(after) >= least_smooth_turn * before.norm() * after.norm()) &&
+                                                  (out[c[0]] != x[c[0]] || out[c[1]] != x[c[1]] || out[c[2]] != x[c[2]]));
+            found |= turned[t] != 0;
+          }
+          return found;
+        },
+        [](bool a, bool b) { return a || b; });
     if (!any) break;
-    for (std::size_t v = 0; v < x.size(); ++v)
-      if (stays[v] != 0) out[v] = x[v];
+    parallel_for(0, std::ssize(x), vertex_chunk, [&](Index begin, Index end) {
+      for (Index v = begin; v < end; ++v)
+        if (std::ranges::any_of(stars.at(v), [&](std::int32_t c) { return turned[c / 3] != 0; })) out[v] = x[v];
+    });
   }
 }
 
