@@ -6,13 +6,22 @@ namespace meniscus::core {
 
 std::size_t Workspace::find(Index bytes) {
   // Best fit, so that a small request does not take the block a large one will need next.
-  std::size_t best = slots_.size();
+  const std::size_t none = slots_.size();
+  std::size_t best = none, largest = none;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
-    if (!slot.free || slot.block.size() < bytes) continue;
-    if (best == slots_.size() || slot.block.size() < slots_[best].block.size()) best = s;
+    if (!slot.free) continue;
+    if (slot.block.size() >= bytes && (best == none || slot.block.size() < slots_[best].block.size())) best = s;
+    if (largest == none || slot.block.size() > slots_[largest].block.size()) largest = s;
   }
-  if (best == slots_.size()) slots_.push_back({Block<std::byte>(bytes), true});
+  if (best == none && largest != none) {
+    // Requests that grow from step to step must not leave a block behind each time: the largest one makes room, with a reserve.
+    Block<std::byte> block(slots_[largest].block.size() > 0 ? bytes + bytes / 8 : bytes);
+    slots_[largest].block = std::move(block);
+    best = largest;
+  } else if (best == none) {
+    slots_.push_back({Block<std::byte>(bytes), true});
+  }
   slots_[best].free = false;
   return best;
 }

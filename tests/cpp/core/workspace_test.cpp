@@ -107,3 +107,14 @@ TEST_CASE("a shared block outlives its owner") {
   share.reset();
   CHECK(block_bytes() == before);
 }
+
+TEST_CASE("a workspace whose requests grow holds as many blocks as it lends at a time") {
+  Workspace space;
+  Index most = 0;
+  for (Index n = 1000; n < 3000; n += 10) {
+    const auto first = space.take<double>(n), second = space.take<double>(2 * n);
+    most = 3 * n * static_cast<Index>(sizeof(double));
+  }
+  CHECK(space.bytes() >= most);
+  CHECK(space.bytes() <= most + most / 4);
+}

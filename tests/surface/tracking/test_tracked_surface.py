@@ -486,3 +486,17 @@ def test_snapshots_of_other_surfaces_are_refused() -> None:
         surface.carry(np.zeros((len(surface.vertices), 0)))
     with pytest.raises(ValueError, match="finite"):
         ms.surface.normal_motion(surface, np.full(len(surface.triangles), np.nan), 0.1)
+
+
+def test_memory_does_not_pile_up() -> None:
+    """A surface that grows and changes for a while holds what its triangles need, not what every step has asked for."""
+    from meniscus.scenes.library.tracking.enright import enright_flow
+
+    surface = TrackedSurface(ms.mesh.icosphere(3, 0.15, (0.35, 0.35, 0.35)), 0.025, topology=False)
+    sizes = []
+    for k in range(60):
+        surface.step(enright_flow, 0.02)
+        sizes.append(surface.nbytes / len(surface.triangles))
+    assert len(surface.triangles) > 2000
+    assert max(sizes[30:]) < 1.5 * sizes[0]
+    assert surface.nbytes < 1200 * len(surface.triangles)

@@ -30,12 +30,14 @@ mesh::Box SurfaceGuard::box_of(std::int32_t t) const { return box_around(surface
 void SurfaceGuard::watch(const mesh::DynamicSurface& surface, const Obstacles& obstacles) {
   surface_ = &surface;
   obstacles_ = &obstacles;
-  boxes_.resize(surface.slots());
-  for (std::int32_t t = 0; t < surface.slots(); ++t) boxes_[t] = box_of(t);
-  grid_.build(boxes_, workspace_);
-  boxes_.clear();
-  for (const Triangle& c : obstacles.triangles) boxes_.push_back(box_around(obstacles.vertices, c));
-  if (!boxes_.empty()) obstacle_grid_.build(boxes_, workspace_);
+  // Together they are larger than all else, so they are not kept.
+  std::vector<mesh::Box> boxes(surface.slots());
+  Workspace workspace;
+  for (std::int32_t t = 0; t < surface.slots(); ++t) boxes[t] = box_of(t);
+  grid_.build(boxes, workspace);
+  boxes.clear();
+  for (const Triangle& c : obstacles.triangles) boxes.push_back(box_around(obstacles.vertices, c));
+  if (!boxes.empty()) obstacle_grid_.build(boxes, workspace);
 }
 
 bool SurfaceGuard::meet(std::int32_t t, std::int32_t u) const {

@@ -52,8 +52,7 @@ class SurfaceGuard {
   mesh::Box box_of(std::int32_t t) const;
 
   Index nbytes() const {
-    return grid_.nbytes() + obstacle_grid_.nbytes() + workspace_.bytes() +
-           static_cast<Index>(boxes_.capacity() * sizeof(mesh::Box) + listed_.capacity());
+    return grid_.nbytes() + obstacle_grid_.nbytes() + static_cast<Index>(listed_.capacity());
   }
 
  private:
@@ -62,10 +61,8 @@ class SurfaceGuard {
   const mesh::DynamicSurface* surface_ = nullptr;
   const Obstacles* obstacles_ = nullptr;
   collision::ElementGrid grid_, obstacle_grid_;
-  std::vector<mesh::Box> boxes_;
   std::vector<std::uint8_t> listed_;
   std::vector<std::int32_t> near_, own_;
-  Workspace workspace_;
 };
 
 }  // namespace meniscus::surface
