@@ -63,10 +63,20 @@ _LATE = ("collision", "coupling", "fluids", "io", "mesh", "scenes", "solids", "s
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Load a room."""
+    """Load a room. Raises AttributeError for other names, and says in which room they are."""
     if name in _LATE:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_where(name)}")
+
+
+def _where(name: str) -> str:
+    """Return in which room a public name is, as the end of a sentence."""
+    if name[0] == "_":
+        return ""
+    for room in (*_LATE, "core", "grid", "numerics", "parallel"):
+        if name in importlib.import_module(f"{__name__}.{room}").__all__:
+            return f"; it is {__name__}.{room}.{name}"
+    return ""
 
 
 def __dir__() -> list[str]:

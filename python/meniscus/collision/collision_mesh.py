@@ -12,6 +12,7 @@ from meniscus._meniscus import collision as _collision
 from meniscus._options import CoreOption
 from meniscus.collision.continuous.detection import CONTACT_MODE, ContactMode
 from meniscus.collision.proximity.intersection import DEGENERATE_CONTACT, DegenerateContact
+from meniscus.core.known_names import KnownNames
 from meniscus.mesh.arrays import index_rows
 from meniscus.mesh.simplices import SimplexMesh
 from meniscus.mesh.surface_like import SurfaceLike
@@ -67,7 +68,7 @@ class MutualIntersections(NamedTuple):
 Positions = Floats | SimplexMesh
 
 
-class CollisionMesh:
+class CollisionMesh(KnownNames):
     """Collision queries of a mesh whose vertices move: which elements may collide within a step, which do, and when first.
 
     The vertices are the rows of the positions of each call, also those without an edge or a triangle; edges and triangles do not change.

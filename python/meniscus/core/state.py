@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.known_names import KnownNames
 from meniscus.core.memory import MemoryOwner
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -43,7 +44,7 @@ _BUILT_IN = {type(None), bool, int, float, str, tuple, list, dict}
 """Types that are known to be no `Restorable`, which is a slow question."""
 
 
-class State(ABC):
+class State(KnownNames, ABC):
     """An object that owns memory: a field, particles, a level set, a body, or a solver that is made of these."""
 
     @abstractmethod

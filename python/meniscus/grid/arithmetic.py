@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
+
 _F = TypeVar("_F", bound="FieldArithmetic")
 
 
@@ -25,6 +27,17 @@ class FieldArithmetic:
             options["out"] = tuple(_array(o) for o in given)
         result = getattr(ufunc, method)(*map(_array, inputs), **options)
         return given[0] if given is not None and len(given) == 1 and given[0] is not None else result
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return samples: a number, or a view as NumPy makes it."""
+        return self.array[index]
+
+    def __setitem__(self, index: Any, value: npt.ArrayLike) -> None:
+        """Set samples. Raises ValueError for NaN and infinity; then nothing changes."""
+        samples = self.array
+        values = np.asarray(value, dtype=samples.dtype)
+        _checks.require_finite("value", values)
+        samples[index] = values
 
     def __add__(self, other: Any) -> npt.NDArray[Any]:
         """Return the sum of samples."""

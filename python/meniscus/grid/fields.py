@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -112,7 +113,7 @@ class _Field(State):
 class ScalarField(FieldArithmetic, _Field):
     """One number per sample. `array` is the interior; the memory never moves, so views always show the current values.
 
-    Fields are arrays to NumPy and in arithmetic: `np.max(field)`, `field - other`, `field *= 0.5`.
+    Fields are arrays to NumPy, in arithmetic and with indices: `np.max(field)`, `field - other`, `field *= 0.5`, `field[i, j]`, `field[...] = 0`.
     """
 
     def __init__(self, grid: Grid, on_side: tuple[int, ...], dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
@@ -196,6 +197,13 @@ class ScalarField(FieldArithmetic, _Field):
     def min(self, axis: Any = None, out: Any = None) -> Any:
         """Return the smallest sample of the whole domain (NaN if one is NaN); collective. With NumPy's arguments that of `array`."""
         return float(_grid.global_range(self._core)[0]) if axis is out is None else np.min(self.array, axis=axis, out=out)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the mean of the samples of the whole domain, each of which counts once; collective. With NumPy's arguments that of `array`."""
+        if axis is dtype is out is None:
+            counts = (n + (s and not p) for n, s, p in zip(self._grid.shape, self._on_side, self._grid.periodic, strict=True))
+            return self.sum() / math.prod(counts)
+        return np.mean(self.array, axis=axis, dtype=dtype, out=out)
 
     def gather(self, root: int = 0) -> npt.NDArray[Any] | None:
         """Return the samples of the whole domain on rank `root`, None on others; collective. Raises ValueError for other ranks."""

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._extras import require
 from meniscus.core.atomic_file import write_text
+from meniscus.core.known_names import KnownNames
 
 Value = float | int | bool | str | None
 
 
-class Table:
+class Table(KnownNames):
     """Rows of named numbers: reports of solvers, or anything of your own; for pandas, for files and for plots::
 
         table = Table()

@@ -48,6 +48,11 @@ class TriangleMesh(SimplexMesh):
         return self._elements
 
     @property
+    def faces(self) -> Ints:
+        """The same as `triangles`, by the name that trimesh has for it."""
+        return self._elements
+
+    @property
     def areas(self) -> Floats:
         """Areas at rest (m,), m^2; read-only."""
         return self._rest_measures

@@ -3,7 +3,16 @@
 from meniscus.surface.evolution.evolution import evolve
 from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.extraction.filled_tets import FilledSurface, filled_surface, saturation_at_vertices
-from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
+from meniscus.surface.extraction.surfaces import (
+    Components,
+    ExtractedMesh,
+    components,
+    curvature,
+    extract,
+    measure,
+    symmetric_difference,
+    volume_fractions,
+)
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.markers.options import (
     Correction,
@@ -61,6 +70,7 @@ __all__ = [
     "Ellipsoid",
     "EscapedMarkers",
     "Extended",
+    "ExtractedMesh",
     "FilledSurface",
     "FractionTransport",
     "FunctionShape",

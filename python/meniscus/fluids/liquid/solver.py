@@ -38,7 +38,9 @@ from meniscus.grid.fields import CellField
 from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.surface import LevelSet, Shape, SolidBoundary
+from meniscus.surface.shapes.sampled import as_shape
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
 _SHORTEST_WAVE = 1.2
@@ -91,6 +93,8 @@ class LiquidSolver(OpenLiquid):
     Source: Selle 2008, sections 2.9, 3.2 and 4.4.3; Guendelman et al. 2005, section 4.4; Lee 2018, sections 2.4 and 3.4.
     """
 
+    given_once = ("options",)
+
     stages = ("to_middle", "emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend", "to_end")
     settings = ("solid", "gravity", "vortices", "controls")
     gravity = Acceleration()
@@ -140,11 +144,11 @@ class LiquidSolver(OpenLiquid):
         self.walls: ThinWalls | None = None
 
     @exclusively
-    def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
+    def fill(self, region: Shape | LevelSet | SurfaceLike, velocity: Sequence[float] | None = None) -> None:
         """Add liquid, and restart with the resulting surface.
 
         Args:
-            region: a Shape, or a LevelSet on the cells of this grid.
+            region: a Shape, a closed surface mesh, or a LevelSet on the cells of this grid.
             velocity: of the new liquid, m/s; default: as it is.
 
         Raises:
@@ -152,7 +156,7 @@ class LiquidSolver(OpenLiquid):
         """
         given = None if velocity is None else _checks.vector("velocity", velocity, self.grid.dimension)
         before = self.levelset.array > 0
-        self.levelset.unite(region)
+        self.levelset.unite(region if isinstance(region, LevelSet) else as_shape("region", region, self.grid.dimension))
         if given is not None:
             new = CellField(self.grid, self.velocity.dtype)
             new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)

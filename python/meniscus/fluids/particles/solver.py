@@ -34,6 +34,7 @@ from meniscus.grid.transport.advection import max_speed
 from meniscus.grid.transport.points import trace
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
@@ -81,6 +82,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
 
     Source: Zhu and Bridson 2005; Jiang et al. 2015; Brochu 2012, section 5.4.1; Lee 2018, chapter 3 (as the baseline).
     """
+
+    given_once = ("options",)
 
     stages = (
         "emit",
@@ -159,11 +162,11 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         return self.volume.each
 
     @exclusively
-    def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> int:
+    def fill(self, region: Shape | LevelSet | SurfaceLike, velocity: Sequence[float] | None = None) -> int:
         """Fill a region outside of the solid with particles; they count as present from the start.
 
         Args:
-            region: a Shape, or a LevelSet on the cells of this grid.
+            region: a Shape, a closed surface mesh, or a LevelSet on the cells of this grid.
             velocity: of the new particles, m/s; default zero.
 
         Returns:

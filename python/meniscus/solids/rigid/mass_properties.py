@@ -53,6 +53,10 @@ class MassProperties:
             raise ValueError(f"no body has the moments of inertia {a[0]:g}, {a[1]:g} and {a[2]:g}: none exceeds the sum of the others")
         object.__setattr__(self, "inertia", j)
 
+    def with_mass(self, mass: float) -> MassProperties:
+        """Return those of the same body with another density, so that it has this mass, kg. Raises TypeError or ValueError."""
+        return MassProperties(_checks.positive("mass", mass), self.center, self.inertia * (mass / self.mass))
+
     @staticmethod
     def of_mesh(mesh: Any, density: float | Floats = 1000.0, *, shell: bool = False) -> MassProperties:
         """Return those of a mesh, exact up to rounding errors.

@@ -42,7 +42,8 @@ class RigidBody(Stateful):
     Args:
         mesh: the body in its rest pose: a closed surface, with `shell` any surface, tetrahedra, or what these are made from. May be None
             where `properties` are given.
-        density: kg/m^3, for shells kg/m^2.
+        density: kg/m^3, for shells kg/m^2; default 1000.
+        mass: kg, in place of a density.
         shell: whether the surface has the mass, not the inside.
         properties: mass, centre and inertia in the rest pose, in place of those of the mesh.
         shape: the exact form in the rest pose, where it is known.
@@ -67,7 +68,8 @@ class RigidBody(Stateful):
         self,
         mesh: Any = None,
         *,
-        density: float = 1000.0,
+        density: float | None = None,
+        mass: float | None = None,
         shell: bool = False,
         properties: MassProperties | None = None,
         shape: Shape | None = None,
@@ -83,7 +85,11 @@ class RigidBody(Stateful):
         elif self.mesh is None:
             raise ValueError("a rigid body needs a mesh, or its properties")
         else:
-            self.properties = MassProperties.of_mesh(self.mesh, density, shell=_checks.flag("shell", shell))
+            self.properties = MassProperties.of_mesh(self.mesh, 1000.0 if density is None else density, shell=_checks.flag("shell", shell))
+        if mass is not None:
+            if density is not None:
+                raise ValueError("a rigid body takes a density or a mass, not both")
+            self.properties = self.properties.with_mass(mass)
         self._path = motion if callable(motion) else None
         self.is_dynamic = self._path is None and _checks.choice("motion", motion, Motion) == "dynamic"
         self._inverse_inertia = self.properties.inverse_inertia()
@@ -148,9 +154,13 @@ class RigidBody(Stateful):
 
     @property
     def center(self) -> Floats:
-        """Centre of mass (3,), m."""
+        """Centre of mass (3,), m, a copy; assignable, as a move without turning."""
         result: Floats = self.state_row[:3].copy()
         return result
+
+    @center.setter
+    def center(self, value: Sequence[float] | Floats) -> None:
+        self.state_row[:3] = _checks.vector("center", value, 3)
 
     @property
     def momentum(self) -> Floats:

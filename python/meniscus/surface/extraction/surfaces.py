@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,30 @@ Positions = Literal["linear", "cubic"]
 CurvatureKind = Literal["surface", "level", "columns"]
 
 CURVATURE_KIND = CoreOption(CurvatureKind, _surface.CurvatureKind)
+
+
+class ExtractedMesh(NamedTuple):
+    """The surface of a level set: `vertices, elements = mesh` gives the arrays, and whatever takes a surface takes it.
+
+    Attributes:
+        vertices: (n, dim), m.
+        elements: (m, 3) triangles, in 2-D (m, 2) segments: indices of vertices.
+    """
+
+    vertices: Floats
+    elements: Integers
+
+    @property
+    def triangles(self) -> Integers:
+        """The elements in 3-D. Raises AttributeError in 2-D."""
+        if self.vertices.shape[1] != 3:
+            raise AttributeError("the curve of a 2-D level set has segments, no triangles; they are its elements")
+        return self.elements
+
+    @property
+    def faces(self) -> Integers:
+        """The same as `triangles`, by the name that trimesh has for it."""
+        return self.triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +87,7 @@ def extract(
     positions: Positions = "linear",
     normals: Literal[False] = False,
     workspace: Workspace | None = None,
-) -> tuple[Floats, Integers]: ...
+) -> ExtractedMesh: ...
 @overload
 def extract(
     phi: Any,
@@ -82,7 +106,7 @@ def extract(
     positions: Positions = "linear",
     normals: bool = False,
     workspace: Workspace | None = None,
-) -> tuple[Floats, Integers] | tuple[Floats, Integers, Floats]:
+) -> ExtractedMesh | tuple[Floats, Integers, Floats]:
     """Return the surface phi = 0 as a mesh: triangles with normals out of phi <= 0, in 2-D segments with the inside to their left.
 
     Every edge belongs to two triangles (every vertex of a 2-D curve to two segments) and the triangles at a vertex form one fan, whatever
@@ -102,7 +126,8 @@ def extract(
         workspace: scratch memory to reuse.
 
     Returns:
-        vertices (n, dim) float64, m; triangles (m, 3) or segments (m, 2) int32; with `normals` also (n, dim) float64.
+        An `ExtractedMesh` of vertices (n, dim) float64, m, and triangles (m, 3) or segments (m, 2) int32; with `normals` a tuple of these
+        and of (n, dim) float64.
 
     Raises:
         TypeError, ValueError: no such field, unknown options, samples that are not finite.
@@ -118,7 +143,7 @@ def extract(
         _checks.flag("normals", normals),
         workspace_or_new(workspace),
     )
-    return (vertices, elements, directions) if normals else (vertices, elements)
+    return (vertices, elements, directions) if normals else ExtractedMesh(vertices, elements)
 
 
 def measure(phi: Any, *, workspace: Workspace | None = None) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision.proximity.queries import ClosestPoints
+from meniscus.core.known_names import KnownNames
 from meniscus.grid import CellField, NodeField, ScalarField
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.topology.watertight import WatertightReport, report_of
@@ -27,7 +28,7 @@ class NotWatertightWarning(UserWarning):
     """Warning that a mesh is not the boundary of a solid."""
 
 
-class MeshDistance:
+class MeshDistance(KnownNames):
     """Exact signed distance to a triangle mesh, negative inside. It copies the mesh.
 
     A watertight mesh has the sign of its angle-weighted pseudo-normals. If it crosses itself or its components could lie within each

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
+from meniscus.core.known_names import KnownNames
 from meniscus.core.memory import MemoryOwner
 from meniscus.grid import Grid, MacField, NodeField, ZeroGradient
 from meniscus.surface.shapes.constructive import checked_band
@@ -94,7 +95,7 @@ class Sampling:
     periodic_images: bool
 
 
-class Solid(ABC):
+class Solid(KnownNames, ABC):
     """A solid whose motion is given: stationary, moving rigidly, deforming, or a group of such."""
 
     @property

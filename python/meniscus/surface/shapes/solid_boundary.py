@@ -12,6 +12,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, NodeField, ScalarField
 from meniscus.grid.boundary import SLIP, Slip, ZeroGradient
+from meniscus.mesh.surface_like import is_surface
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import KinematicSolid
@@ -167,8 +168,8 @@ def solid_boundary(
     another dtype, which is rounded to that of the flow.
 
     Args:
-        solid: a Solid (sampled at `time`), a SolidSample or a SolidBoundary (as it is); or at rest: a Shape, a LevelSet on nodes or a
-            NodeField of dtype float64 (solid where <= 0).
+        solid: a Solid (sampled at `time`), a SolidSample or a SolidBoundary (as it is); or at rest: a Shape, a closed surface mesh,
+            a LevelSet on nodes or a NodeField of dtype float64 (solid where <= 0).
         grid: of the flow.
         dtype: of the flow.
         time: s.
@@ -180,7 +181,7 @@ def solid_boundary(
     """
     if solid is None:
         return None
-    if isinstance(solid, Shape):
+    if isinstance(solid, Shape) or is_surface(solid):
         solid = KinematicSolid(solid)
     if isinstance(solid, Solid):
         solid = solid.sample(grid, time, dtype=dtype, out=sample)
@@ -190,8 +191,8 @@ def solid_boundary(
         levelset = solid.field if isinstance(solid, LevelSet) else solid
         if not isinstance(levelset, NodeField):
             raise TypeError(
-                "solid must be a Solid such as KinematicSolid, a SolidSample, a SolidBoundary, a Shape, or a LevelSet on nodes or "
-                f"NodeField, not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
+                "solid must be a Solid such as KinematicSolid, a SolidSample, a SolidBoundary, a Shape, a surface mesh, or a LevelSet on nodes "
+                f"or NodeField, not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
             )
         solid = SolidBoundary(levelset, None, slip, dtype)
     if solid.grid != grid:

@@ -175,10 +175,10 @@ def members_at(solid: TetSolid | None, time: float, dt: float | None) -> list[So
     """
     if solid is None:
         return []
-    if isinstance(solid, (Shape, LevelSet)):
+    if isinstance(solid, (Shape, LevelSet)) or is_surface(solid):
         solid = KinematicSolid(solid)
     if not isinstance(solid, Solid):
-        raise TypeError(f"solid must be a Solid such as KinematicSolid, a Shape, a LevelSet or None, not {type(solid).__name__}")
+        raise TypeError(f"solid must be a Solid such as KinematicSolid, a Shape, a surface mesh, a LevelSet or None, not {type(solid).__name__}")
     if solid.dimension != 3:
         raise ValueError(f"solid must be 3-D like the tetrahedra, not {solid.dimension}-D")
     if isinstance(solid, SolidGroup):

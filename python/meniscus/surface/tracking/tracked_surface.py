@@ -13,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision import CollisionMesh
+from meniscus.core.known_names import KnownNames
 from meniscus.core.memory import MemoryOwner
 from meniscus.core.stateful import BusyError
 from meniscus.mesh.arrays import float_rows, index_rows
@@ -41,7 +42,7 @@ Observer = Callable[[str, Ints], bool]
 _MOST_CUTS = 20
 
 
-class TrackedSurface(MemoryOwner):
+class TrackedSurface(KnownNames, MemoryOwner):
     """A surface of triangles that follows any motion: its mesh adapts, its parts merge and split, and it never intersects itself.
 
     A step has two phases. `improve` changes the mesh at one time: long edges are split, short ones collapse, others flip, parts that are
