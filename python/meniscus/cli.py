@@ -162,7 +162,10 @@ def _run(name: str, argv: Sequence[str]) -> int:
     if options.pop("no_checkpoints"):
         every = None
     if threads is not None:
+        if threads < 1:
+            raise ValueError(f"--threads must be at least 1, not {threads}")
         core.set_num_threads(threads)
+    old = set() if out is None or resume else {(path, path.stat().st_mtime_ns) for path in Path(out).glob("frame-*")}
 
     def run() -> scenes.Frame:
         comm = resolve(None)
@@ -188,8 +191,13 @@ def _run(name: str, argv: Sequence[str]) -> int:
         return 1
     for key, value in last.diagnostics.items():
         print(f"{key:12} {value:.6g}")
-    if out is not None:
-        print(f"written to {os.path.join(out, '')}")
+    if out is None:
+        print("no frames were written; --out FOLDER writes them")
+        return 0
+    print(f"written to {os.path.join(out, '')}")
+    left = sorted(path.name for path, when in old if path.exists() and path.stat().st_mtime_ns == when)
+    if left:
+        print(f"{len(left)} files of an earlier run are still among the frames, from {left[0]} to {left[-1]}", file=sys.stderr)
     return 0
 
 

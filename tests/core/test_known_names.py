@@ -131,3 +131,37 @@ def test_names_of_other_libraries() -> None:
     assert flat.elements.shape[1] == 2
     with pytest.raises(AttributeError, match="has segments, no triangles"):
         flat.triangles  # noqa: B018
+
+
+def test_a_property_that_fails_tells_why() -> None:
+    class Broken(fluids.SmokeSolver):
+        @property
+        def total(self) -> float:
+            return float(self.density.arrray.sum())
+
+    with pytest.raises(AttributeError, match="'CellField' object has no attribute 'arrray'; did you mean 'array'?"):
+        Broken(GRID).total  # noqa: B018
+
+
+def test_what_does_nothing_is_said() -> None:
+    far = surface.Box((10.0, 10.0, 10.0), (11.0, 11.0, 11.0))
+    for liquid in (fluids.LiquidSolver(GRID), fluids.ParticleLiquidSolver(GRID)):
+        with pytest.warns(ms.core.SolverWarning, match="the region adds nothing"):
+            liquid.fill(far)
+    hot = fluids.Emitter(surface.Sphere((0.5, 0.5, 0.5), 0.2), density=1.0, temperature=300.0)
+    with pytest.warns(ms.core.SolverWarning, match="heat has no lift"):
+        fluids.SmokeSolver(GRID, emitters=[hot])
+
+
+def test_a_level_set_far_away_is_far_away() -> None:
+    """Beyond the domain, where the mirrored samples said that a point 2.2 m away was inside."""
+    grid = ms.Grid((32, 32, 32), 0.1, origin=(-1.6, -1.6, -1.6))
+    ball = surface.LevelSet.from_shape(grid, surface.Sphere((0.0, 0.0, 0.0), 1.0))
+    points = np.array([[1.5, 0.0, 0.0], [2.0, 0.0, 0.0], [-3.2, 0.0, 0.0], [2.5, 2.5, 0.0]])
+    exact = np.linalg.norm(points, axis=1) - 1.0
+    found = ball.sample(points)
+    assert found[:3] == pytest.approx(exact[:3], abs=1e-3)
+    assert exact[3] - 1e-3 < found[3] < exact[3] + 0.1
+    assert np.array_equal(grid.nearest(points)[1], [1.6, 0.0, 0.0])
+    around = ms.Grid((8, 8, 8), 0.25, periodic=(True, False, False))
+    assert np.array_equal(around.nearest(np.array([[5.0, 5.0, -1.0]])), [[5.0, 2.0, 0.0]])

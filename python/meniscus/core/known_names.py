@@ -85,6 +85,9 @@ class KnownNames:
         def __getattr__(self, name: str) -> Any:
             """Say what was meant by a name that is not there."""
             kind = type(self)
+            if hasattr(kind, name):
+                # A property that failed for want of another attribute: its own error tells.
+                return object.__getattribute__(self, name)
             hint = "" if name[0] == "_" else meant(kind, name, _public(self))
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 

@@ -179,6 +179,12 @@ class Grid:
             raise ValueError(f"axis must be below {self.dimension}, not {axis}")
         return self.coordinates(tuple(int(d == axis) for d in range(self.dimension)))
 
+    def nearest(self, points: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the points of the domain that are nearest to points (n, dim), m, of the same dtype; a periodic axis has no end."""
+        low = np.where(self._periodic, -np.inf, self._origin)
+        high = np.where(self._periodic, np.inf, np.add(self._origin, self.extent))
+        return np.ascontiguousarray(np.clip(points, low, high).astype(points.dtype))
+
     def __eq__(self, other: object) -> bool:
         """Grids are equal if they have the same cells at the same place, the same periodic axes, and the same blocks on the same ranks."""
         return isinstance(other, Grid) and self._key() == other._key() and self._comm is other._comm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import pkgutil
@@ -39,7 +40,9 @@ def find(name: str) -> type[Scene]:
         return SCENES[name]
     path = Path(name)
     if path.suffix != ".py":
-        raise ValueError(f"there is no scene {name!r}; choose from {', '.join(SCENES)}, or name a Python file")
+        close = difflib.get_close_matches(name, SCENES, n=1)
+        meant = f"did you mean {close[0]!r}? `meniscus scenes` lists all" if close else f"choose from {', '.join(SCENES)}"
+        raise ValueError(f"there is no scene {name!r}; {meant}, or name a Python file")
     if not path.is_file():
         raise ValueError(f"there is no file {name}")
     spec = importlib.util.spec_from_file_location(f"meniscus_scene_{path.stem}", path)

@@ -132,8 +132,18 @@ class LevelSet(State):
         self._field.array = value
 
     def sample(self, points: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return phi at points (k, dim) of its dtype, m, interpolated linearly. Raises TypeError or ValueError."""
-        return sample(self._field, points)
+        """Return phi at points (k, dim) of its dtype, m, interpolated linearly.
+
+        Beyond sides that are not periodic it is phi at the nearest point of the domain plus the distance to it: right in sign outside of
+        a body that lies within the domain, and at least a bound of the distance. `grid.sample` continues as the boundary of the field does.
+
+        Raises:
+            TypeError, ValueError: as `grid.sample`.
+        """
+        x = _checks.points("points", points, self._field.dtype, self.grid.dimension)
+        _checks.require_finite("points", x)
+        nearest = self.grid.nearest(x)
+        return sample(self._field, nearest) + np.linalg.norm(x - nearest, axis=1).astype(x.dtype)
 
     # Functions of a level set that are methods, too.
     evolve = evolution.evolve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.core.solver import stage
+from meniscus.core.solver import SolverWarning, stage
 from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
@@ -98,6 +99,12 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         hand_out(self.vortices, self.grid, self._workspace)
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
+        if o.temperature_weight == 0.0 and any(e.temperature not in (None, o.ambient) for e in emitters):
+            warnings.warn(
+                "emitters set a temperature, but heat has no lift: SmokeOptions(temperature_weight=...) makes hot smoke rise",
+                SolverWarning,
+                stacklevel=2,
+            )
         self.source_divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self.viscosity_stage = ViscosityStage(grid, o.viscosity, o.tolerance, density=o.air_density)
         self.projection_stage = ProjectionStage(grid, o.air_density, o.tolerance, o.max_iterations)

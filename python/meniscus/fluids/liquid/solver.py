@@ -157,6 +157,7 @@ class LiquidSolver(OpenLiquid):
         given = None if velocity is None else _checks.vector("velocity", velocity, self.grid.dimension)
         before = self.levelset.array > 0
         self.levelset.unite(region if isinstance(region, LevelSet) else as_shape("region", region, self.grid.dimension))
+        self.warn_if_nothing(self.grid.shape == self.grid.local_shape and not (before & (self.levelset.array <= 0)).any())
         if given is not None:
             new = CellField(self.grid, self.velocity.dtype)
             new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)

@@ -175,7 +175,9 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
-        return self.fill_where(region, velocity)
+        count = self.fill_where(region, velocity)
+        self.warn_if_nothing(count == 0 and self.grid.shape == self.grid.local_shape)
+        return count
 
     def fill_where(
         self, region: Shape | LevelSet, velocity: Sequence[float] | None, here: Callable[[npt.NDArray[Any]], Bools] | None = None
