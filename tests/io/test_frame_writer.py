@@ -98,19 +98,55 @@ def test_usd_stages_hold_meshes_and_points(tmp_path: Path, rng: np.random.Genera
     usd, geometry = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
     given = items(rng)
     with FrameWriter(tmp_path, ["ply", "usd"]) as frames:
-        file = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-1]
+        with pytest.warns(UserWarning, match="USD files hold meshes, level sets and particles; not written: "):
+            file = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-1]
     assert file.name == "frame-0000.usd"
     stage = usd.Stage.Open(str(file))
     assert geometry.GetStageMetersPerUnit(stage) == 1
     jelly = geometry.Mesh(stage.GetPrimAtPath("/frame/jelly"))
-    np.testing.assert_array_equal(np.array(jelly.GetPointsAttr().Get()), given["jelly"].vertices.astype(np.float32))
-    np.testing.assert_array_equal(np.array(jelly.GetFaceVertexIndicesAttr().Get()), given["jelly"].boundary.triangles.ravel())
+    np.testing.assert_array_equal(np.array(jelly.GetPointsAttr().Get(0)), given["jelly"].vertices.astype(np.float32))
+    np.testing.assert_array_equal(np.array(jelly.GetFaceVertexIndicesAttr().Get(0)), given["jelly"].boundary.triangles.ravel())
     drops = geometry.Points(stage.GetPrimAtPath("/frame/drops"))
-    np.testing.assert_allclose(np.array(drops.GetWidthsAttr().Get()), 2 * given["drops"]["radius"], rtol=1e-6)
+    np.testing.assert_allclose(np.array(drops.GetWidthsAttr().Get(0)), 2 * given["drops"]["radius"], rtol=1e-6)
     hair = geometry.BasisCurves(stage.GetPrimAtPath("/frame/hair"))
-    assert list(hair.GetCurveVertexCountsAttr().Get()) == [2, 2, 2]
+    assert list(hair.GetCurveVertexCountsAttr().Get(0)) == [2, 2, 2]
     assert stage.GetPrimAtPath("/frame/_1st_ball")
     assert not list(tmp_path.glob(".*.part*"))
+
+
+def test_usd_frames_are_one_animation(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Positions, topology that changes, velocities and columns at their times; a mesh that comes later; frames written again after a stop."""
+    usd, geometry = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
+    written: dict[int, FrameMesh] = {}
+
+    def write(frames: FrameWriter, k: int) -> None:
+        ball = mesh.icosphere(1 + k % 2, 0.3 + k)
+        speed = rng.normal(size=ball.vertices.shape)
+        written[k] = FrameMesh(ball.vertices, ball.triangles, {"velocity": speed, "heat": speed[:, 0]})
+        late = {"late": mesh.icosphere(0)} if k > 1 else {}
+        frames.write(k / 30, ball=written[k], drops=ms.Particles(rng.normal(size=(k + 1, 3))), **late)
+
+    with FrameWriter(tmp_path, "usd") as frames:
+        for k in range(3):
+            write(frames, k)
+    with FrameWriter(tmp_path, "usd") as frames:
+        for k in range(4):
+            write(frames, k)
+    stage = usd.Stage.Open(str(tmp_path / "frames.usda"))
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0, 3)
+    assert stage.GetTimeCodesPerSecond() == pytest.approx(30)
+    assert geometry.GetStageUpAxis(stage) == geometry.Tokens.z
+    ball = geometry.Mesh(stage.GetPrimAtPath("/frame/ball"))
+    for k, given in written.items():
+        np.testing.assert_array_equal(np.array(ball.GetPointsAttr().Get(k)), given.vertices.astype(np.float32))
+        np.testing.assert_array_equal(np.array(ball.GetFaceVertexIndicesAttr().Get(k)), given.elements.ravel())
+        np.testing.assert_array_equal(np.array(ball.GetVelocitiesAttr().Get(k)), given.columns["velocity"].astype(np.float32))
+        heat = ball.GetPrim().GetAttribute("primvars:heat")
+        np.testing.assert_array_equal(np.array(heat.Get(k)), given.columns["heat"].astype(np.float32))
+        assert len(geometry.Points(stage.GetPrimAtPath("/frame/drops")).GetPointsAttr().Get(k)) == k + 1
+        late = geometry.Mesh(stage.GetPrimAtPath("/frame/late")).GetPointsAttr().Get(k)
+        assert (late is None) == (k < 2)
+    assert ball.GetPointsAttr().GetTimeSamples() == [0, 1, 2, 3]
 
 
 HOLD = """

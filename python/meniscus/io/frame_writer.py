@@ -36,7 +36,7 @@ class FrameWriter:
         folder: made if it is not there; frames in it are replaced by those of the same numbers.
         formats: one or several of "vtk" (fields on cells and nodes `.vti`, particles `.vtp`, meshes `.vtu`; needs the extra `vtk`), "ply"
             (surfaces of meshes and level sets, and particles, a file each; needs the extra `mesh`) and "usd" (the same in one `.usd` file
-            per frame, for films; needs the extra `usd`).
+            per frame, and all of them as one animation, `frames.usda`, for films; needs the extra `usd`).
 
     Raises:
         TypeError, ValueError: an unknown format.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,12 @@ from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
 from meniscus.io.surfaces import clouds, curves, surfaces
 
+ROOT = "/frame"
+SERIES_FILE = "frames.usda"
+"""The file that plays all frames."""
+MANIFEST_FILE = "frames-manifest.usda"
+"""What the frames hold, for readers of the clips."""
+
 
 def require() -> None:
     """Raise ImportError if USD is missing."""
@@ -21,51 +29,155 @@ def require() -> None:
 
 
 def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
-    """Write the meshes and particles of one frame to one `.usd` file, in metres, and return it in a list.
+    """Write the meshes and particles of one frame, in metres, to one `.usd` file, and all frames of the folder as one animation.
+
+    Values are samples at the time code that is the number of the frame; `velocities` are those of vertices and particles that have a column
+    of that name or `velocity`, m/s, other columns are primvars. `frames.usda` plays the files as clips, with all names of all frames.
+
+    Returns:
+        The file of the frame.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: a file cannot be written.
         ImportError: USD is missing.
+
+    Warns:
+        UserWarning: there are fields other than level sets, which these files do not hold.
     """
     usd, geometry = _module("Usd"), _module("UsdGeom")
+    left = sorted(set([*frame.cells, *frame.nodes]) - set(frame.levelsets))
+    if left:
+        warnings.warn(f"USD files hold meshes, level sets and particles; not written: {', '.join(left)}", UserWarning, stacklevel=3)
     stage = usd.Stage.CreateInMemory()
-    root = geometry.Xform.Define(stage, "/frame")
+    root = geometry.Xform.Define(stage, ROOT)
     stage.SetDefaultPrim(root.GetPrim())
+    stage.GetRootLayer().customLayerData = {"time": float(frame.time)}
     geometry.SetStageMetersPerUnit(stage, 1.0)
     geometry.SetStageUpAxis(stage, geometry.Tokens.z)
+    code = float(frame.number)
     for name, vertices, triangles in surfaces(frame):
         mesh = geometry.Mesh.Define(stage, _path(name))
-        mesh.CreatePointsAttr(_points(vertices))
-        mesh.CreateFaceVertexIndicesAttr(_numbers(triangles))
-        mesh.CreateFaceVertexCountsAttr(_numbers(np.full(len(triangles), 3)))
+        mesh.CreatePointsAttr().Set(_points(vertices), code)
+        mesh.CreateFaceVertexIndicesAttr().Set(_numbers(triangles), code)
+        mesh.CreateFaceVertexCountsAttr().Set(_numbers(np.full(len(triangles), 3)), code)
         mesh.CreateSubdivisionSchemeAttr(geometry.Tokens.none)
+        given = frame.meshes.get(name)
+        _columns(mesh, {} if given is None else given.columns, len(vertices), code)
     for name, vertices, segments in curves(frame):
         lines = geometry.BasisCurves.Define(stage, _path(name))
         lines.CreateTypeAttr(geometry.Tokens.linear)
-        lines.CreatePointsAttr(_points(vertices[segments].reshape(-1, 3)))
-        lines.CreateCurveVertexCountsAttr(_numbers(np.full(len(segments), 2)))
+        lines.CreatePointsAttr().Set(_points(vertices[segments].reshape(-1, 3)), code)
+        lines.CreateCurveVertexCountsAttr().Set(_numbers(np.full(len(segments), 2)), code)
     for name, positions, radii in clouds(frame):
         points = geometry.Points.Define(stage, _path(name))
-        points.CreatePointsAttr(_points(positions))
+        points.CreatePointsAttr().Set(_points(positions), code)
         if radii is not None:
-            points.CreateWidthsAttr(_module("Vt").FloatArray.FromNumpy(np.ascontiguousarray(2 * radii, np.float32)))
+            points.CreateWidthsAttr().Set(_module("Vt").FloatArray.FromNumpy(np.ascontiguousarray(2 * radii, np.float32)), code)
+        columns = frame.particles[name]
+        if "id" in columns:
+            ids = np.ascontiguousarray(columns["id"], np.int64)
+            points.CreateIdsAttr().Set(_module("Vt").Int64Array.FromNumpy(ids), code)
+        _columns(points, {c: v for c, v in columns.items() if c not in ("position", "id", "radius")}, len(positions), code)
     path = folder / f"{frame_stem(frame.number, frames)}.usd"
+    _export(stage.GetRootLayer(), path)
+    write_series(folder)
+    return [path]
+
+
+def write_series(folder: Path) -> Path:
+    """Write `frames.usda`, which plays all frames of a folder as one animation: value clips, a few lines a frame.
+
+    Time codes per second follow from the times of the first and the last frame.
+    """
+    sdf = _module("Sdf")
+    files = {int(path.stem.rpartition("-")[2]): path for path in sorted(folder.glob("frame-*.usd"))}
+    numbers = sorted(files)
+    layers = {number: sdf.Layer.FindOrOpen(str(files[number])) for number in {numbers[0], numbers[-1]}}
+    out = folder / SERIES_FILE
+    stage, manifest = sdf.Layer.CreateAnonymous(".usda"), sdf.Layer.CreateAnonymous(".usda")
+    older = [sdf.Layer.FindOrOpen(str(path)) for path in (out, folder / MANIFEST_FILE) if path.exists()]
+    for source in (layer for layer in [*older[:1], *layers.values()] if layer is not None):
+        _declare(source, stage, manifest)
+    root = stage.GetPrimAtPath(ROOT)
+    clips = {
+        "assetPaths": sdf.AssetPathArray([sdf.AssetPath(f"./{files[n].name}") for n in numbers]),
+        "primPath": ROOT,
+        "manifestAssetPath": sdf.AssetPath(f"./{MANIFEST_FILE}"),
+        "active": _module("Vt").Vec2dArray([(float(n), float(i)) for i, n in enumerate(numbers)]),
+        "times": _module("Vt").Vec2dArray([(float(n), float(n)) for n in numbers]),
+    }
+    root.SetInfo("clips", {"default": clips})
+    times = [layers[n].customLayerData.get("time", 0.0) for n in (numbers[0], numbers[-1])]
+    span = times[1] - times[0]
+    stage.defaultPrim = ROOT.lstrip("/")
+    stage.startTimeCode, stage.endTimeCode = float(numbers[0]), float(numbers[-1])
+    stage.timeCodesPerSecond = stage.framesPerSecond = round((numbers[-1] - numbers[0]) / span, 9) if span > 0 else 24.0
+    for key, value in (("metersPerUnit", 1.0), ("upAxis", "Z")):
+        stage.pseudoRoot.SetInfo(key, value)
+    _export(manifest, folder / MANIFEST_FILE)
+    _export(stage, out)
+    return out
+
+
+def _declare(source: Any, stage: Any, manifest: Any) -> None:
+    """Declare the prims below the root of a layer, and their attributes, in two others."""
+    sdf = _module("Sdf")
+    root = source.GetPrimAtPath(ROOT)
+    for target in (stage, manifest):
+        own = sdf.CreatePrimInLayer(target, ROOT)
+        own.specifier, own.typeName = sdf.SpecifierDef, "Xform"
+        for prim in () if root is None else root.nameChildren:
+            mine = sdf.CreatePrimInLayer(target, prim.path)
+            mine.specifier, mine.typeName = sdf.SpecifierDef, prim.typeName
+            for attribute in prim.attributes:
+                if mine.attributes.get(attribute.name) is None:
+                    made = sdf.AttributeSpec(mine, attribute.name, attribute.typeName, attribute.variability)
+                    if attribute.variability == sdf.VariabilityUniform and attribute.default is not None:
+                        made.default = attribute.default
+                    if attribute.HasInfo("interpolation"):
+                        made.SetInfo("interpolation", attribute.GetInfo("interpolation"))
+
+
+def _export(layer: Any, path: Path) -> None:
+    """Write a layer; the file appears once it is whole. Raises OSError."""
     with atomic_path(path) as part:
         # The format of a layer follows from the name of its file.
-        named = part.with_name(part.name + ".usd")
+        named = part.with_name(part.name + path.suffix)
         try:
-            if not stage.GetRootLayer().Export(str(named)):
+            if not layer.Export(str(named)):
                 raise OSError(f"{str(path)!r} cannot be written")
             named.replace(part)
         finally:
             named.unlink(missing_ok=True)
-    return [path]
+
+
+def _columns(shape: Any, columns: Mapping[str, Any], count: int, code: float) -> None:
+    """Set the values at the points of a shape: velocities, and numbers and vectors as primvars."""
+    sdf, vt, geometry = _module("Sdf"), _module("Vt"), _module("UsdGeom")
+    for name, given in columns.items():
+        values = np.asarray(given)
+        if values.shape[:1] != (count,) or values.dtype.kind not in "fiu" or values.ndim > 2:
+            continue
+        vector = values.ndim == 2 and values.shape[1] in (2, 3)
+        if vector:
+            values = np.pad(values, ((0, 0), (0, 3 - values.shape[1])))
+        if vector and name in ("velocity", "velocities"):
+            shape.CreateVelocitiesAttr().Set(_points(values), code)
+        elif vector or values.ndim == 1:
+            kind = sdf.ValueTypeNames.Float3Array if vector else sdf.ValueTypeNames.FloatArray
+            array = _points(values) if vector else vt.FloatArray.FromNumpy(np.ascontiguousarray(values, np.float32))
+            made = geometry.PrimvarsAPI(shape).CreatePrimvar(_name(name), kind, geometry.Tokens.vertex)
+            made.Set(array, code)
 
 
 def _path(name: str) -> str:
-    """Return a path in the stage: names there hold letters, digits and underscores."""
+    return f"{ROOT}/{_name(name)}"
+
+
+def _name(name: str) -> str:
+    """Return a name for the stage: there they hold letters, digits and underscores."""
     clean = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"/frame/{clean if clean[:1].isalpha() or clean[:1] == '_' else '_' + clean}"
+    return clean if clean[:1].isalpha() or clean[:1] == "_" else "_" + clean
 
 
 def _points(vertices: Any) -> Any:
