@@ -100,7 +100,7 @@ def test_names_at_the_top_say_where_they_are() -> None:
     for name, room in (("SmokeSolver", "fluids"), ("World", "solids"), ("TriangleMesh", "mesh"), ("LevelSet", "surface")):
         with pytest.raises(AttributeError, match=f"module 'meniscus' has no attribute '{name}'; it is meniscus.{room}.{name}"):
             getattr(ms, name)
-    with pytest.raises(AttributeError, match="module 'meniscus' has no attribute 'nothing'$"):
+    with pytest.raises(AttributeError, match=r"module 'meniscus' has no attribute 'nothing'$"):
         ms.nothing  # noqa: B018
 
 
@@ -139,7 +139,7 @@ def test_a_property_that_fails_tells_why() -> None:
         def total(self) -> float:
             return float(self.density.arrray.sum())
 
-    with pytest.raises(AttributeError, match="'CellField' object has no attribute 'arrray'; did you mean 'array'?"):
+    with pytest.raises(AttributeError, match=r"'CellField' object has no attribute 'arrray'; did you mean 'array'\?"):
         Broken(GRID).total  # noqa: B018
 
 

@@ -97,9 +97,9 @@ def test_ply_files_are_the_surfaces(tmp_path: Path, rng: np.random.Generator) ->
 def test_usd_stages_hold_meshes_and_points(tmp_path: Path, rng: np.random.Generator) -> None:
     usd, geometry = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
     given = items(rng)
-    with FrameWriter(tmp_path, ["ply", "usd"]) as frames:
-        with pytest.warns(UserWarning, match="USD files hold meshes, level sets and particles; not written: "):
-            file = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-1]
+    warns = pytest.warns(UserWarning, match="USD files hold meshes, level sets and particles; not written: ")
+    with FrameWriter(tmp_path, ["ply", "usd"]) as frames, warns:
+        file = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-1]
     assert file.name == "frame-0000.usd"
     stage = usd.Stage.Open(str(file))
     assert geometry.GetStageMetersPerUnit(stage) == 1
@@ -115,7 +115,7 @@ def test_usd_stages_hold_meshes_and_points(tmp_path: Path, rng: np.random.Genera
 
 
 def test_usd_frames_are_one_animation(tmp_path: Path, rng: np.random.Generator) -> None:
-    """Positions, topology that changes, velocities and columns at their times; a mesh that comes later; frames written again after a stop."""
+    """Positions, topology that changes, velocities and columns at their times; a mesh that comes later; frames written twice."""
     usd, geometry = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
     written: dict[int, FrameMesh] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -71,7 +71,7 @@ class KnownNames:
 
     if not TYPE_CHECKING:
 
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             """Set an attribute.
 
             Raises:
@@ -82,7 +82,7 @@ class KnownNames:
                 _require_known(self, name, value)
             object.__setattr__(self, name, value)
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Say what was meant by a name that is not there."""
             kind = type(self)
             if hasattr(kind, name):
@@ -96,7 +96,7 @@ def _public(thing: object) -> set[str]:
     return {name for name in (*dir(type(thing)), *vars(thing)) if name[0] != "_"}
 
 
-def _require_known(thing: KnownNames, name: str, value: Any) -> None:
+def _require_known(thing: KnownNames, name: str, value: object) -> None:
     kind = type(thing)
     if kind.__module__.partition(".")[0] != _PACKAGE:
         return

@@ -158,15 +158,6 @@ class FluidSolver(Solver[Report]):
             )
         return super()._take_step(dt, on_stage, **options)
 
-    def warn_if_nothing(self, nothing: bool) -> None:
-        """Warn, if that is so, that a region that was to be filled adds nothing. Warns: SolverWarning."""
-        if nothing:
-            warnings.warn(
-                "the region adds nothing: it holds no centre of a cell that was empty; is it in the domain, and in metres?",
-                SolverWarning,
-                stacklevel=4,
-            )
-
     def __repr__(self) -> str:
         """One line: cells, time, state, memory."""
         cells = "x".join(map(str, self.grid.shape))

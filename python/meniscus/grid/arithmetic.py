@@ -10,6 +10,8 @@ import numpy.typing as npt
 from meniscus import _checks
 
 _F = TypeVar("_F", bound="FieldArithmetic")
+Index = Any
+"""What NumPy takes as an index."""
 
 
 class FieldArithmetic:
@@ -28,11 +30,11 @@ class FieldArithmetic:
         result = getattr(ufunc, method)(*map(_array, inputs), **options)
         return given[0] if given is not None and len(given) == 1 and given[0] is not None else result
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         """Return samples: a number, or a view as NumPy makes it."""
         return self.array[index]
 
-    def __setitem__(self, index: Any, value: npt.ArrayLike) -> None:
+    def __setitem__(self, index: Index, value: npt.ArrayLike) -> None:
         """Set samples. Raises ValueError for NaN and infinity; then nothing changes."""
         samples = self.array
         values = np.asarray(value, dtype=samples.dtype)

@@ -113,7 +113,7 @@ class _Field(State):
 class ScalarField(FieldArithmetic, _Field):
     """One number per sample. `array` is the interior; the memory never moves, so views always show the current values.
 
-    Fields are arrays to NumPy, in arithmetic and with indices: `np.max(field)`, `field - other`, `field *= 0.5`, `field[i, j]`, `field[...] = 0`.
+    Fields are arrays to NumPy, in arithmetic and with indices: `np.max(field)`, `field - other`, `field *= 0.5`, `field[i, j] = 0`.
     """
 
     def __init__(self, grid: Grid, on_side: tuple[int, ...], dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
@@ -198,8 +198,8 @@ class ScalarField(FieldArithmetic, _Field):
         """Return the smallest sample of the whole domain (NaN if one is NaN); collective. With NumPy's arguments that of `array`."""
         return float(_grid.global_range(self._core)[0]) if axis is out is None else np.min(self.array, axis=axis, out=out)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        """Return the mean of the samples of the whole domain, each of which counts once; collective. With NumPy's arguments that of `array`."""
+    def mean(self, axis: int | tuple[int, ...] | None = None, dtype: npt.DTypeLike = None, out: None = None) -> Any:
+        """Return the mean of the samples of the whole domain, each counted once; collective. With NumPy's arguments that of `array`."""
         if axis is dtype is out is None:
             counts = (n + (s and not p) for n, s, p in zip(self._grid.shape, self._on_side, self._grid.periodic, strict=True))
             return self.sum() / math.prod(counts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _extras
 from meniscus.core.atomic_file import atomic_path
@@ -16,6 +17,10 @@ from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
 from meniscus.io.surfaces import clouds, curves, surfaces
 
+Layer = Any
+"""Layers of USD, which has no types."""
+Prim = Any
+"""Shapes of a stage, likewise."""
 ROOT = "/frame"
 SERIES_FILE = "frames.usda"
 """The file that plays all frames."""
@@ -119,7 +124,7 @@ def write_series(folder: Path) -> Path:
     return out
 
 
-def _declare(source: Any, stage: Any, manifest: Any) -> None:
+def _declare(source: Layer, stage: Layer, manifest: Layer) -> None:
     """Declare the prims below the root of a layer, and their attributes, in two others."""
     sdf = _module("Sdf")
     root = source.GetPrimAtPath(ROOT)
@@ -138,7 +143,7 @@ def _declare(source: Any, stage: Any, manifest: Any) -> None:
                         made.SetInfo("interpolation", attribute.GetInfo("interpolation"))
 
 
-def _export(layer: Any, path: Path) -> None:
+def _export(layer: Layer, path: Path) -> None:
     """Write a layer; the file appears once it is whole. Raises OSError."""
     with atomic_path(path) as part:
         # The format of a layer follows from the name of its file.
@@ -151,7 +156,7 @@ def _export(layer: Any, path: Path) -> None:
             named.unlink(missing_ok=True)
 
 
-def _columns(shape: Any, columns: Mapping[str, Any], count: int, code: float) -> None:
+def _columns(shape: Prim, columns: Mapping[str, npt.NDArray[Any]], count: int, code: float) -> None:
     """Set the values at the points of a shape: velocities, and numbers and vectors as primvars."""
     sdf, vt, geometry = _module("Sdf"), _module("Vt"), _module("UsdGeom")
     for name, given in columns.items():

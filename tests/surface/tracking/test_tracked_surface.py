@@ -494,7 +494,7 @@ def test_memory_does_not_pile_up() -> None:
 
     surface = TrackedSurface(ms.mesh.icosphere(3, 0.15, (0.35, 0.35, 0.35)), 0.025, topology=False)
     sizes = []
-    for k in range(60):
+    for _ in range(60):
         surface.step(enright_flow, 0.02)
         sizes.append(surface.nbytes / len(surface.triangles))
     assert len(surface.triangles) > 2000

@@ -51,9 +51,7 @@ class SurfaceGuard {
 
   mesh::Box box_of(std::int32_t t) const;
 
-  Index nbytes() const {
-    return grid_.nbytes() + obstacle_grid_.nbytes() + static_cast<Index>(listed_.capacity());
-  }
+  Index nbytes() const { return grid_.nbytes() + obstacle_grid_.nbytes() + static_cast<Index>(listed_.capacity()); }
 
  private:
   bool meet(std::int32_t t, std::int32_t u) const;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
+from meniscus.core.solver import SolverWarning
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.one_side import beyond_largest_parts
 from meniscus.grid.transport.walls import ThinWalls
@@ -26,6 +28,16 @@ def set_region(owner: Any) -> int | None:
     shape = as_shape("region", owner.region)
     object.__setattr__(owner, "region", shape)
     return shape.dimension
+
+
+def warn_if_nothing(nothing: bool) -> None:
+    """Warn, if that is so, that a region that was to be filled adds nothing. Warns: SolverWarning."""
+    if nothing:
+        warnings.warn(
+            "the region adds nothing: it holds no centre of a cell that was empty; is it in the domain, and in metres?",
+            SolverWarning,
+            stacklevel=5,
+        )
 
 
 class RegionCells(MemoryOwner):

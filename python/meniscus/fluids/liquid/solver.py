@@ -19,7 +19,7 @@ from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
-from meniscus.fluids.flows.region import RegionCells
+from meniscus.fluids.flows.region import RegionCells, warn_if_nothing
 from meniscus.fluids.fluid_solver import Acceleration
 from meniscus.fluids.liquid.air_flow import AirFlow
 from meniscus.fluids.liquid.emission import Emission
@@ -157,7 +157,7 @@ class LiquidSolver(OpenLiquid):
         given = None if velocity is None else _checks.vector("velocity", velocity, self.grid.dimension)
         before = self.levelset.array > 0
         self.levelset.unite(region if isinstance(region, LevelSet) else as_shape("region", region, self.grid.dimension))
-        self.warn_if_nothing(self.grid.shape == self.grid.local_shape and not (before & (self.levelset.array <= 0)).any())
+        warn_if_nothing(self.grid.shape == self.grid.local_shape and not (before & (self.levelset.array <= 0)).any())
         if given is not None:
             new = CellField(self.grid, self.velocity.dtype)
             new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)

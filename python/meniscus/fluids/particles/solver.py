@@ -15,6 +15,7 @@ from meniscus.core.solver import stage
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
+from meniscus.fluids.flows.region import warn_if_nothing
 from meniscus.fluids.fluid_solver import Acceleration, FluidSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -176,7 +177,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             TypeError, ValueError: wrong types, dimensions or values.
         """
         count = self.fill_where(region, velocity)
-        self.warn_if_nothing(count == 0 and self.grid.shape == self.grid.local_shape)
+        warn_if_nothing(count == 0 and self.grid.shape == self.grid.local_shape)
         return count
 
     def fill_where(

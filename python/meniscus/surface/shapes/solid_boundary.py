@@ -191,8 +191,8 @@ def solid_boundary(
         levelset = solid.field if isinstance(solid, LevelSet) else solid
         if not isinstance(levelset, NodeField):
             raise TypeError(
-                "solid must be a Solid such as KinematicSolid, a SolidSample, a SolidBoundary, a Shape, a surface mesh, or a LevelSet on nodes "
-                f"or NodeField, not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
+                "solid must be a Solid such as KinematicSolid, a SolidSample, a SolidBoundary, a Shape, a surface mesh, or a LevelSet on "
+                f"nodes or NodeField, not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
             )
         solid = SolidBoundary(levelset, None, slip, dtype)
     if solid.grid != grid:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._types import AnyShape
+from meniscus.mesh.surface_like import is_surface
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
@@ -178,7 +179,9 @@ def members_at(solid: TetSolid | None, time: float, dt: float | None) -> list[So
     if isinstance(solid, (Shape, LevelSet)) or is_surface(solid):
         solid = KinematicSolid(solid)
     if not isinstance(solid, Solid):
-        raise TypeError(f"solid must be a Solid such as KinematicSolid, a Shape, a surface mesh, a LevelSet or None, not {type(solid).__name__}")
+        raise TypeError(
+            f"solid must be a Solid such as KinematicSolid, a Shape, a surface mesh, a LevelSet or None, not {type(solid).__name__}"
+        )
     if solid.dimension != 3:
         raise ValueError(f"solid must be 3-D like the tetrahedra, not {solid.dimension}-D")
     if isinstance(solid, SolidGroup):

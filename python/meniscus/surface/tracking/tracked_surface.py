@@ -270,8 +270,9 @@ class TrackedSurface(KnownNames, MemoryOwner):
     def move(self, ends: npt.ArrayLike, dt: float = 1.0) -> MotionReport:
         """Move the vertices to ends (n, 3), m, in a step of dt seconds, as far as nothing is in the way.
 
-        Ends with nothing in the way come out bit for bit. Vertices that are fixed stay. Obstacles go to the places that `move_obstacles` was
-        given, solids to where they are at the end of the step, and `time` goes on. Where nothing else helps, all end at the same part of their ways.
+        Ends with nothing in the way come out bit for bit. Vertices that are fixed stay. Obstacles go to the places that `move_obstacles`
+        was given, solids to where they are at the end of the step, and `time` goes on. Where nothing else helps, all end at the same part
+        of their ways.
 
         Raises:
             TypeError, ValueError: another shape, positions that are not finite, dt <= 0; the surface is as before.
@@ -330,8 +331,9 @@ class TrackedSurface(KnownNames, MemoryOwner):
         """Add a surface that this one must not touch.
 
         Args:
-            obstacle: as the mesh of the class, or a bounded shape, of which a mesh with the edge length is made: it stays where it is unless
-                `move_obstacles` says otherwise. A `KinematicSolid`, a `DeformingSolid` or a group of them moves by itself, with `time`.
+            obstacle: as the mesh of the class, or a bounded shape, of which a mesh with the edge length is made: it stays where it is
+                unless `move_obstacles` says otherwise. A `KinematicSolid`, a `DeformingSolid` or a group of them moves by itself, with
+                `time`.
 
         Returns:
             Where its vertices are among those of all obstacles.
@@ -414,7 +416,8 @@ class TrackedSurface(KnownNames, MemoryOwner):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy. Observers are not part of it."""
         carried = [(data.on, data.rule) for data in self._carried]
-        return {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot(), "carried": carried, "moving": self._moving}
+        state = {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot()}
+        return {**state, "carried": carried, "moving": self._moving}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the state of pickle."""

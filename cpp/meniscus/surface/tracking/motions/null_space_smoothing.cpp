@@ -65,7 +65,8 @@ void smooth_positions(const mesh::TriangleMeshView& surface, std::span<const std
           bool found = false;
           for (Index t = begin; t < end; ++t) {
             const Triangle& c = triangles[t];
-            const Point before = area_of(static_cast<std::int32_t>(t)), after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
+            const Point before = area_of(static_cast<std::int32_t>(t)),
+                        after = mesh::area_vector(out[c[0]], out[c[1]], out[c[2]]);
             turned[t] = static_cast<std::uint8_t>(!(before.dot(after) >= least_smooth_turn * before.norm() * after.norm()) &&
                                                   (out[c[0]] != x[c[0]] || out[c[1]] != x[c[1]] || out[c[2]] != x[c[2]]));
             found |= turned[t] != 0;
