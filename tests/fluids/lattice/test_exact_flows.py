@@ -42,14 +42,12 @@ def profile_error(tau: float, cells: int, **named: Any) -> float:
     return float(np.abs(flow.velocity[0, 1] - exact).max() / exact.max())
 
 
-# Relative to the top of the exact profile in the middle of the channel; the notes give two digits.
 @pytest.mark.parametrize(
     ("tau", "cells", "expected"),
     [(0.6, 8, 1.50e-2), (0.6, 16, 3.71e-3), (0.8, 8, 8.25e-3), (0.8, 16, 2.04e-3), (1.0, 8, 5.29e-3), (1.0, 16, 1.31e-3), (1.5, 8, 6.88e-2)],
 )
 def test_one_relaxation_time_slips_in_a_channel_as_the_theory_says(tau: float, cells: int, expected: float) -> None:
-    top = 4.0 * (cells / 2 - 0.5) * (cells / 2 + 0.5) / cells**2
-    assert profile_error(tau, cells, collision="bgk") / top == pytest.approx(expected, rel=6e-3)
+    assert profile_error(tau, cells, collision="bgk") == pytest.approx(expected, rel=6e-3)
 
 
 @pytest.mark.parametrize("tau", [0.55, 0.6, 0.8, 1.0, 2.0])
@@ -76,11 +74,11 @@ def taylor_green(cells: int, speed: float, **named: Any) -> tuple[float, float]:
     return float(error), -math.log(amplitude) / steps / (2 * nu * k * k)
 
 
-@pytest.mark.parametrize("collision", ["bgk", "trt"])
-def test_a_vortex_decays_with_the_viscosity_in_second_order(collision: str) -> None:
-    (coarse, _), (fine, ratio) = taylor_green(16, 0.08, collision=collision), taylor_green(32, 0.04, collision=collision)
-    assert coarse < 2.4e-2 and 3.6 < coarse / fine < 4.6
-    assert abs(ratio - 1) < 0.012
+@pytest.mark.parametrize(("collision", "constant"), [("bgk", 1e-4), ("trt", 4.4e-4)])
+def test_a_vortex_decays_with_the_viscosity_in_second_order(collision: str, constant: float) -> None:
+    (coarse, _), (fine, ratio) = taylor_green(32, 0.04, collision=collision), taylor_green(64, 0.02, collision=collision)
+    assert fine < constant and coarse / fine > 3.8  # the notes have 1.4e-3 from a start without stress
+    assert abs(ratio - 1) < 1e-3
 
 
 @pytest.mark.parametrize(("lattice", "storage"), [("D2Q9", "float64"), ("D2Q9", "float32"), ("D3Q15", "float32"), ("D3Q19", "float32"), ("D3Q19", "int16"), ("D3Q27", "float64")])
@@ -215,11 +213,13 @@ def test_free_slip_mirrors_the_flow() -> None:
     for u, shape, closed in ((half, (n, n), (True, False)), (whole, (n, 2 * n), True)):
         flow = ms.fluids.LatticeBoltzmann(Grid(shape, 1.0, periodic=closed), 0.05, 1.0)
         flow.set_flow(u)
+        flows.append(flow)
+    flows[0].populations = np.ascontiguousarray(flows[1].populations[:, :, :n])
+    for flow in flows:
         for _ in range(30):
             flow.step()
-        flows.append(flow.velocity)
-    assert np.abs(flows[0]).max() > 0.01
-    assert np.abs(flows[0] - flows[1][:, :, :n]).max() < 1e-14
+    assert np.abs(flows[0].velocity).max() > 0.01
+    assert np.abs(flows[0].velocity - flows[1].velocity[:, :, :n]).max() < 1e-14
 
 
 def test_a_lid_drags_the_fluid_linearly() -> None:

@@ -74,11 +74,11 @@ MENISCUS_INLINE void sum_moments(const PackOf<C>* f, PackOf<C>& density, PackOf<
   using P = PackOf<C>;
   density = f[0];
   for (int d = 0; d < L::dimension; ++d) momentum[d] = P{};
-  unroll<L::pairs>([&](auto pair) {
+  unroll<L::pairs>([&](auto pair) MENISCUS_FORCED {
     constexpr int k = 2 * pair + 1;
     density += f[k] + f[k + 1];
     const P difference = f[k] - f[k + 1];
-    unroll<L::dimension>([&](auto d) { add_times<L::e[k][d]>(momentum[d], difference); });
+    unroll<L::dimension>([&](auto d) MENISCUS_FORCED { add_times<L::e[k][d]>(momentum[d], difference); });
   });
 }
 
@@ -90,11 +90,11 @@ MENISCUS_INLINE PackOf<C> stress_of(const PackOf<C>* f, const PackOf<C>& density
   constexpr int D = L::dimension;
   using P = PackOf<C>;
   P total{};
-  unroll<D>([&](auto a) {
-    unroll<D>([&](auto b) {
+  unroll<D>([&](auto a) MENISCUS_FORCED {
+    unroll<D>([&](auto b) MENISCUS_FORCED {
       if constexpr (b >= a) {
         P moment{};
-        unroll<L::pairs>([&](auto pair) {
+        unroll<L::pairs>([&](auto pair) MENISCUS_FORCED {
           constexpr int k = 2 * pair + 1;
           add_times<L::e[k][a] * L::e[k][b]>(moment, P(f[k] + f[k + 1]));
         });
@@ -111,49 +111,56 @@ MENISCUS_INLINE PackOf<C> stress_of(const PackOf<C>* f, const PackOf<C>& density
 }
 
 /// Collides f in place, and returns the squared speed.
+///
+/// Forces enter without terms of their own: the antisymmetric part relaxes to e v with odd v = odd u + (1 - odd / 2) F, and the symmetric
+/// part to the equilibrium of u + c F with c = 1 / even - 1/2, which differs from Guo's by a stress of order c^2 F^2.
 template <class L, class C, bool Eddies>
 MENISCUS_INLINE PackOf<C> collide(PackOf<C>* f, const CollisionNumbers<C>& n) {
   constexpr int D = L::dimension;
   using P = PackOf<C>;
   P density, u[D];
   sum_moments<L, C>(f, density, u);
-  for (int d = 0; d < D; ++d) u[d] += C(0.5) * n.force[d];
-  P speed{}, power{};
+  P speed{};
   for (int d = 0; d < D; ++d) {
+    u[d] += C(0.5) * n.force[d];
     speed += u[d] * u[d];
-    power += u[d] * n.force[d];
   }
   using Rate = std::conditional_t<Eddies, P, C>;
-  Rate even, odd;
+  Rate even, odd, shift;
   if constexpr (Eddies) {
     P stress[3][3];
     const P norm = stress_of<L, C>(f, density, u, n.force, stress);
-    const P more = (square_root<C>(n.base * n.base + n.eddy * norm) - n.base) * C(0.5);
-    const P tau = n.tau + more;
+    const P tau = n.tau + (square_root<C>(n.base * n.base + n.eddy * norm) - n.base) * C(0.5);
     even = C(1.0) / tau;
     odd = n.bgk ? even : C(1.0) / (n.magic / (tau - C(0.5)) + C(0.5));
+    shift = tau - C(0.5);
   } else {
     even = n.even;
     odd = n.odd;
+    shift = n.tau - C(0.5);
   }
-  const Rate even_source = C(1.0) - C(0.5) * even, odd_source = C(1.0) - C(0.5) * odd;
-  const P base = density - C(1.5) * speed;
-  const P source = C(-3.0) * power * even_source;
-  f[0] += even * (C(L::weight(0)) * base - f[0]) + C(L::weight(0)) * source;
-  unroll<L::pairs>([&](auto pair) {
+  P v[D], square{};
+  const Rate rest = C(1.0) - C(0.5) * odd;
+  for (int d = 0; d < D; ++d) {
+    v[d] = odd * u[d] + rest * n.force[d];
+    u[d] += shift * n.force[d];
+    square += u[d] * u[d];
+  }
+  const Rate keep_even = C(0.5) - C(0.5) * even, keep_odd = C(0.5) - C(0.5) * odd;
+  const P base = even * (density - C(1.5) * square);
+  f[0] += C(L::weight(0)) * base - even * f[0];
+  unroll<L::pairs>([&](auto pair) MENISCUS_FORCED {
     constexpr int k = 2 * pair + 1;
-    P along{};
-    C push{};
-    unroll<D>([&](auto d) {
-      add_times<L::e[k][d]>(along, u[d]);
-      add_times<L::e[k][d]>(push, n.force[d]);
-    });
     constexpr C w = C(L::weight(k));
-    const P sum = C(0.5) * (f[k] + f[k + 1]), difference = C(0.5) * (f[k] - f[k + 1]);
-    const P even_part = even * (w * (base + C(4.5) * along * along) - sum) + w * (source + (C(9.0) * push) * even_source * along);
-    const P odd_part = odd * ((C(3.0) * w) * along - difference) + (C(3.0) * w * push) * odd_source;
-    f[k] += even_part + odd_part;
-    f[k + 1] += even_part - odd_part;
+    P along{}, drift{};
+    unroll<D>([&](auto d) MENISCUS_FORCED {
+      add_times<L::e[k][d]>(along, u[d]);
+      add_times<L::e[k][d]>(drift, v[d]);
+    });
+    const P even_part = keep_even * (f[k] + f[k + 1]) + w * base + (C(4.5) * w) * even * (along * along);
+    const P odd_part = keep_odd * (f[k] - f[k + 1]) + (C(3.0) * w) * drift;
+    f[k] = even_part + odd_part;
+    f[k + 1] = even_part - odd_part;
   });
   return speed;
 }

@@ -78,25 +78,25 @@ MENISCUS_INLINE PackOf<C> collide_cumulants(PackOf<C>* f, const CollisionNumbers
   MomentTable<P> m;
   normal_moments<C>(u, q, m);
   // Axis by axis, from powers 0, 1, 2 to speeds 0, 1, -1.
-  const auto split = [](P& zero, P& one, P& square) {
+  const auto split = [](P& zero, P& one, P& square) MENISCUS_FORCED {
     const P plus = C(0.5) * (square + one), minus = C(0.5) * (square - one);
     zero -= square;
     one = plus;
     square = minus;
   };
-  unroll<9>([&](auto i) {
+  unroll<9>([&](auto i) MENISCUS_FORCED {
     constexpr int a = i / 3, b = i % 3;
     split(m(0, a, b), m(1, a, b), m(2, a, b));
   });
-  unroll<9>([&](auto i) {
+  unroll<9>([&](auto i) MENISCUS_FORCED {
     constexpr int a = i / 3, b = i % 3;
     split(m(a, 0, b), m(a, 1, b), m(a, 2, b));
   });
-  unroll<9>([&](auto i) {
+  unroll<9>([&](auto i) MENISCUS_FORCED {
     constexpr int a = i / 3, b = i % 3;
     split(m(a, b, 0), m(a, b, 1), m(a, b, 2));
   });
-  unroll<27>([&](auto k) {
+  unroll<27>([&](auto k) MENISCUS_FORCED {
     constexpr auto place = [](int e) { return e < 0 ? 2 : e; };
     f[k] = m(place(L::e[k][0]), place(L::e[k][1]), place(L::e[k][2])) + C(L::weight(k)) * density;
   });

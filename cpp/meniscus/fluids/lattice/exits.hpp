@@ -78,9 +78,59 @@ double wall_push(const CellBox<L::dimension>& box, const Side& side, int axis, c
   return -6.0 * L::weight(k) * along;
 }
 
+/// What leaves at the ends of the rows that touch no other side: the same for all of them, with places relative to their first cells.
+template <class L, class T>
+struct RowEnds {
+  struct End {
+    const T* from = nullptr;
+    T* to = nullptr;
+    double push = 0.0;
+    int direction = 0, arriving = 0;
+  };
+  std::array<End, L::directions> ends{};
+  int count = 0;
+  bool usable = false;  ///< not where velocities vary along a side, or the box has no such rows
+
+  RowEnds(const Populations<L, T>& f, const Sides<L::dimension>& sides) {
+    constexpr int D = L::dimension, last = D - 1;
+    const auto& box = f.box();
+    for (int d = 0; d < last; ++d)
+      if (box.cells[d] < 3) return;
+    for (int s = 2 * last; s < 2 * D; ++s)
+      if (sides[s].profile.size() > 0) return;
+    usable = true;
+    for (int k = 1; k < L::directions; ++k) {
+      const int e = L::e[k][last];
+      if (e == 0) continue;
+      Coord<D> c{};
+      c.fill(1);
+      const Index row = box.index(c) - 1;  // its first cell
+      c[last] = e > 0 ? box.cells[last] - 1 : 0;
+      const Arrival a = arrival_of<L>(box, sides, c, k);
+      if (a.kind != Arrival::Kind::at) continue;
+      const double push = a.side < 0 ? 0.0 : wall_push<L>(box, sides[a.side], last, c, k);
+      ends[count++] = {f.leaving(k) + (box.index(c) - row), f.next(a.direction) + (a.cell - row), push, k, a.direction};
+    }
+  }
+
+  void carry(Index row, const std::array<typename Storage<T>::Compute, L::directions>& units) const {
+    using C = typename Storage<T>::Compute;
+    for (int i = 0; i < count; ++i) {
+      const End& end = ends[i];
+      if (end.push == 0.0) {
+        end.to[row] = end.from[row];
+      } else {
+        end.to[row] =
+            Storage<T>::stored(Storage<T>::value(end.from[row], units[end.direction]) + C(end.push), units[end.arriving]);
+      }
+    }
+  }
+};
+
 /// Carries what left the cells of one row through the sides to where it arrives. `units` are those of the storage.
 template <class L, class T>
-void carry_exits(const Populations<L, T>& f, const Sides<L::dimension>& sides, const Coord<L::dimension>& row,
+void carry_exits(const Populations<L, T>& f, const Sides<L::dimension>& sides, const RowEnds<L, T>& ends,
+                 const Coord<L::dimension>& row,
                  const std::array<typename Storage<T>::Compute, L::directions>& units) {
   constexpr int D = L::dimension, last = D - 1;
   using C = typename Storage<T>::Compute;
@@ -88,6 +138,10 @@ void carry_exits(const Populations<L, T>& f, const Sides<L::dimension>& sides, c
   const Index n = box.cells[last];
   bool at_side = false;
   for (int d = 0; d < last; ++d) at_side = at_side || row[d] == 0 || row[d] == box.cells[d] - 1;
+  if (!at_side && ends.usable) {
+    ends.carry(box.index(row), units);
+    return;
+  }
   for (int k = 1; k < L::directions; ++k) {
     const int e = L::e[k][last];
     bool leaves = false;

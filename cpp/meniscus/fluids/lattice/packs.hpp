@@ -13,6 +13,9 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
+/// For lambdas of kernels: a call would leave the instruction set.
+#define MENISCUS_FORCED __attribute__((always_inline))
+
 namespace meniscus::fluids::lattice {
 
 /// Lanes of a scalar.

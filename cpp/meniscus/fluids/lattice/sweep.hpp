@@ -53,9 +53,9 @@ struct RowKernel {
 
   MENISCUS_INLINE void whole(Index at) {
     P f[Q];
-    unroll<Q>([&](auto k) { f[k] = Storage<T>::load(from[k] + at, units[k]); });
+    unroll<Q>([&](auto k) MENISCUS_FORCED { f[k] = Storage<T>::load(from[k] + at, units[k]); });
     measure(collided(f));
-    unroll<Q>([&](auto k) { Storage<T>::store(to[k] + at, f[k], units[k]); });
+    unroll<Q>([&](auto k) MENISCUS_FORCED { Storage<T>::store(to[k] + at, f[k], units[k]); });
   }
 
   /// Cells whose bits are set; what belongs to the others is left as it is.
@@ -99,6 +99,7 @@ SweepReport sweep(const Populations<L, T>& f, const Sides<L::dimension>& sides, 
   const CollisionNumbers<C> numbers(rule);
   const auto& box = f.box();
   const Index cells = box.cells[D - 1], rows = box.rows(), per_chunk = std::max<Index>(1, 16384 / cells);
+  const RowEnds<L, T> ends(f, sides);
   const core::NoInterrupts whole;
   return core::parallel_reduce(
       0, rows, per_chunk, SweepReport{},
@@ -112,7 +113,7 @@ SweepReport sweep(const Populations<L, T>& f, const Sides<L::dimension>& sides, 
           const Coord<D> c = box.row(r);
           const std::uint8_t* bits = fluid.bits ? fluid.bits + r * fluid.packs_per_row : nullptr;
           core::simd_dispatch([&] { kernel.row(box.index(c), cells, bits); });
-          carry_exits(f, sides, c, units);
+          carry_exits(f, sides, ends, c, units);
         }
         SweepReport seen;
         for (int i = 0; i < Lanes<C>::count; ++i)
