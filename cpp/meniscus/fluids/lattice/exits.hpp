@@ -189,11 +189,52 @@ struct OutflowMemory {
   bool begun = false;
 };
 
-/// Sets what comes in through a side with a given pressure, from what left the cells there: anti-bounce-back at half a cell. At an outflow
-/// the pressure rises with the speed by rho c, so that waves leave; what is left of it is forgotten slowly.
+/// Where a population arrives that comes in along k from beyond the cell at c of a side across an axis: moves c along the side, and returns
+/// the direction, another one where it is reflected on the way; 0 where a wall or another such side is in the way.
+template <class L>
+int along_side(const CellBox<L::dimension>& box, const Sides<L::dimension>& sides, int axis, int k, Coord<L::dimension>& c) {
+  std::array<int, 3> e{};
+  for (int d = 0; d < L::dimension; ++d) {
+    e[d] = L::e[k][d];
+    if (d == axis) continue;
+    const Index next = c[d] + e[d];
+    if (next >= 0 && next < box.cells[d]) {
+      c[d] = next;
+      continue;
+    }
+    const SideKind kind = sides[2 * d + (next < 0 ? 0 : 1)].kind;
+    if (kind == SideKind::around) {
+      c[d] = next < 0 ? box.cells[d] - 1 : 0;
+    } else if (kind == SideKind::free_slip) {
+      e[d] = -e[d];
+    } else {
+      return 0;
+    }
+  }
+  return L::find(e);
+}
+
+/// Whether what comes in along k across an axis comes from beyond another side with a pressure as well.
+template <class L>
+bool beyond_two_sides(const CellBox<L::dimension>& box, const Sides<L::dimension>& sides, int axis, int k,
+                      const Coord<L::dimension>& c) {
+  bool two = false;
+  for (int d = 0; d < L::dimension; ++d) {
+    const Index from = c[d] - L::e[k][d];
+    if (d == axis || (from >= 0 && from < box.cells[d])) continue;
+    const SideKind kind = sides[2 * d + (from < 0 ? 0 : 1)].kind;
+    if (kind == SideKind::no_slip) return false;
+    two = two || kind == SideKind::pressure || kind == SideKind::outflow;
+  }
+  return two;
+}
+
+/// Sets what comes in through a side with a given pressure: what the cells there send inwards themselves, as if one cell farther out, with the weights times what the
+/// pressure one cell farther is above its own, such that the given one is on the side. At an outflow the pressure rises with the speed by
+/// rho c, so that waves leave; what is left of it is forgotten slowly.
 ///
-/// Source: Ginzburg, Verhaeghe and d'Humières 2008, section 4 (anti-bounce-back); Poinsot and Lele 1992, J. Comput. Phys. 101, 104
-/// (amplitude of incoming waves).
+/// Source: Guo, Zheng and Shi 2002, Chin. Phys. 11, 366 (extrapolation of what is not equilibrium); Poinsot and Lele 1992, J. Comput. Phys.
+/// 101, 104 (amplitude of incoming waves).
 template <class L, class T>
 void set_density_side(const Populations<L, T>& f, const Sides<L::dimension>& sides, int number, OutflowMemory& memory,
                       const std::array<double, 3>& force, const std::array<typename Storage<T>::Compute, L::directions>& units) {
@@ -214,19 +255,15 @@ void set_density_side(const Populations<L, T>& f, const Sides<L::dimension>& sid
       }
       c[axis] = upper ? box.cells[axis] - 1 : 0;
       const Index cell = box.index(c);
-      double u[D] = {};
-      for (int k = 1; k < L::directions; ++k) {
+      double own = 0, out = -0.5 * force[axis];
+      for (int k = 0; k < L::directions; ++k) {
         const double value = Storage<T>::value(f.leaving(k)[cell], units[k]);
-        for (int d = 0; d < D; ++d) u[d] += L::e[k][d] * value;
+        own += value;
+        out += L::e[k][axis] * value;
       }
-      double square = 0;
-      for (int d = 0; d < D; ++d) {
-        u[d] -= 0.5 * force[d];
-        square += u[d] * u[d];
-      }
+      if (!upper) out = -out;
       double density = side.density;
       if (outflow) {
-        const double out = upper ? u[axis] : -u[axis];
         if (memory.begun) {
           double& kept = memory.density[place];
           kept += sound_inverse * (out - memory.speed[place]) - side.relaxation * (kept - side.density);
@@ -236,16 +273,16 @@ void set_density_side(const Populations<L, T>& f, const Sides<L::dimension>& sid
         memory.speed[place] = out;
         density = memory.density[place];
       }
+      using C = typename Storage<T>::Compute;
       for (int k = 1; k < L::directions; ++k) {
-        if (L::e[k][axis] != (upper ? 1 : -1)) continue;
-        const Arrival a = arrival_of<L>(box, sides, c, k);
-        if (a.kind != Arrival::Kind::from_density || a.side != number) continue;
-        double along = 0;
-        for (int d = 0; d < D; ++d) along += L::e[k][d] * u[d];
-        const double even = 2.0 * L::weight(k) * (density + 4.5 * along * along - 1.5 * square);
-        using C = typename Storage<T>::Compute;
-        const C left_with = Storage<T>::value(f.leaving(k)[cell], units[k]);
-        f.next(a.direction)[a.cell] = Storage<T>::stored(C(even) - left_with, units[a.direction]);
+        if (L::e[k][axis] != (upper ? -1 : 1)) continue;
+        const C more = C(2.0 * L::weight(k) * (density - own));
+        const C inwards = Storage<T>::value(f.leaving(k)[cell], units[k]);
+        Coord<D> to = c;
+        const int arriving = along_side<L>(box, sides, axis, k, to);
+        if (arriving != 0) f.next(arriving)[box.index(to)] = Storage<T>::stored(inwards + more, units[arriving]);
+        // Where two such sides meet, nothing is beyond both.
+        if (beyond_two_sides<L>(box, sides, axis, k, c)) f.next(k)[cell] = Storage<T>::stored(inwards + more, units[k]);
       }
     }
   });

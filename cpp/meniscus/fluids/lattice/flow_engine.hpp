@@ -61,7 +61,10 @@ class FlowEngine final : public LatticeFlow {
         remember(s);
         set_density_side(f_, sides_, s, memory_[s], rule.force, units_);
       }
-    reflect(f_, walls_.links(), units_);
+    const bool sealed = walls_.weight() > 0.0;
+    const double back = sealed ? leak_returned * leak_ : 0.0;
+    const double added = reflect(f_, walls_.links(), sealed ? back / walls_.weight() : 0.0, units_);
+    leak_ = sealed ? leak_ + (added - walls_.half_way_flux()) - back : 0.0;
     f_.turn();
     return {std::sqrt(seen.largest_square), seen.refused};
   }
@@ -249,7 +252,7 @@ class FlowEngine final : public LatticeFlow {
   }
 
   std::vector<double> memory() const override {
-    std::vector<double> values;
+    std::vector<double> values{leak_};
     for (int s = 0; s < 2 * D; ++s) {
       if (sides_[s].kind != SideKind::outflow) continue;
       const Index n = cells_of_side<D>(f_.box(), s / 2);
@@ -262,6 +265,7 @@ class FlowEngine final : public LatticeFlow {
   }
   void set_memory(std::span<const double> values) override {
     auto next = values.begin();
+    leak_ = *next++;
     for (int s = 0; s < 2 * D; ++s) {
       if (sides_[s].kind != SideKind::outflow) continue;
       remember(s);
@@ -308,8 +312,12 @@ class FlowEngine final : public LatticeFlow {
     memory_[s].speed = core::Block<double>(n);
   }
 
+  /// Share of the leak that is taken back in a step: much more would answer to sound.
+  static constexpr double leak_returned = 0.02;
+
   Populations<L, T> f_;
-  SolidWalls<L> walls_;
+  SolidWalls<L, C> walls_;
+  double leak_ = 0.0;  ///< mass that walls have added and not taken back yet
   std::vector<Index> shape_;
   Units units_{};
   Sides<D> sides_{};

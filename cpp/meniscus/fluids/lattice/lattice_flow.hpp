@@ -83,7 +83,7 @@ class LatticeFlow {
   virtual void changed_contents(bool covered, double* out) const = 0;
   virtual void fill_uncovered(const double* velocities) = 0;
 
-  /// What outflows remember: density and speed for each cell of their sides.
+  /// What the next step needs beside the populations: the leak of the last, and density and speed of each cell of outflows.
   virtual std::vector<double> memory() const = 0;
   virtual void set_memory(std::span<const double> values) = 0;
 };

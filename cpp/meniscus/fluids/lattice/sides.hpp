@@ -7,7 +7,7 @@
 namespace meniscus::fluids::lattice {
 
 /// around: they come in again on the other side. no_slip: half-way bounce back from a wall that has a velocity; also a side with a given
-/// velocity of the fluid. free_slip: specular reflection. pressure: anti-bounce-back at a given pressure. outflow: the same, with a
+/// velocity of the fluid. free_slip: specular reflection. pressure: extrapolation at a given pressure. outflow: the same, with a
 /// pressure that follows the waves that go out.
 enum class SideKind : int { around, no_slip, free_slip, pressure, outflow };
 

@@ -42,23 +42,23 @@ class LatticePopulations(State):
         return int(self.core.nbytes)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the stored bits, and what outflows remember."""
-        return {"populations": self.core.save(), "outflows": np.array(self.core.memory, np.float64)}
+        """Return the stored bits, and what else the next step needs: the leak of walls, and what outflows remember."""
+        return {"populations": self.core.save(), "memory": np.array(self.core.memory, np.float64)}
 
     def restore(self, snapshot: Any) -> None:
         """Restore a snapshot of the same shape, lattice and storage. Raises ValueError or TypeError for others; then nothing changes."""
-        if not isinstance(snapshot, dict) or snapshot.keys() != {"populations", "outflows"}:
+        if not isinstance(snapshot, dict) or snapshot.keys() != {"populations", "memory"}:
             raise ValueError("snapshot must be one of populations of a lattice")
-        bits, outflows = snapshot["populations"], snapshot["outflows"]
+        bits, memory = snapshot["populations"], snapshot["memory"]
         if not isinstance(bits, np.ndarray) or bits.dtype != np.uint8:
             raise TypeError("populations in the snapshot must be an array of uint8")
-        if not isinstance(outflows, np.ndarray) or len(outflows) != len(self.core.memory):
-            raise ValueError("outflows in the snapshot must be those of the same sides")
+        if not isinstance(memory, np.ndarray) or len(memory) != len(self.core.memory):
+            raise ValueError("memory in the snapshot must be that of the same sides")
         stored: npt.NDArray[Any] = np.ascontiguousarray(bits).view(self.storage)
         if stored.dtype.kind == "f" and not np.isfinite(stored).all():
             raise ValueError("populations in the snapshot must be finite")
         self.core.restore(np.ascontiguousarray(bits))
-        self.core.set_memory(outflows.tolist())
+        self.core.set_memory(memory.tolist())
 
     def assign(self, other: LatticePopulations) -> None:
         """Copy those of another flow of the same kind."""

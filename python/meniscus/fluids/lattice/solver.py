@@ -228,13 +228,14 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         Raises:
             ValueError: another solid.
         """
-        return self._force_and_torque(solid, np.zeros(self.grid.dimension))[0]
+        return self.force_and_torque_on(solid, np.zeros(self.grid.dimension))[0]
 
     def torque_on(self, solid: Solid | Shape, about: npt.ArrayLike) -> Floats:
         """Return the mean torque about a point (m), N m (one number in 2-D, N), likewise."""
-        return self._force_and_torque(solid, np.array(_checks.vector("about", about, self.grid.dimension)))[1]
+        return self.force_and_torque_on(solid, np.array(_checks.vector("about", np.asarray(about), self.grid.dimension)))[1]
 
-    def _force_and_torque(self, solid: Solid | Shape, about: Floats) -> tuple[Floats, Floats]:
+    def force_and_torque_on(self, solid: Solid | Shape, about: Floats) -> tuple[Floats, Floats]:
+        """Return both, see `force_on` and `torque_on`."""
         force, torque = self._walls.force_and_torque(solid, about)
         scale = self.options.density * self.grid.spacing ** (self.grid.dimension + 1) / self.step_length**2
         return force * scale, torque * scale

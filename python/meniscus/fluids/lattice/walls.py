@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 # Cells whose distances are asked at once, so that a solid without bounds does not need memory for points of the whole domain.
 _CELLS_AT_ONCE = 1 << 18
-# Steps of regula falsi with halved weights: for a sphere of three cells they leave 1e-9 of a cell.
-_NARROWINGS = 5
+# Steps of regula falsi with halved weights: on a sphere with a radius of three cells they leave 1e-6 of a cell.
+_NARROWINGS = 3
 
 
 class LatticeSolid(MemoryOwner):
@@ -42,6 +42,7 @@ class LatticeSolid(MemoryOwner):
         self._grid, self._core, self._interpolated = grid, core, interpolated
         self._images = [np.ascontiguousarray(s) for s in domain_images(grid)]
         self._solid: Solid | None = None
+        self._in_core = False  # whether the core has cells of a solid
         self._members: tuple[Solid, ...] = ()
         self.solid = solid
 
@@ -72,6 +73,7 @@ class LatticeSolid(MemoryOwner):
         self._impulses: Floats = self._points
         self._impulse_points: Floats = self._points
         self._impulse_owners = self._owners
+        self._close: list[Floats] = []
         self.covered = self.uncovered = 0.0
 
     def place(self, time: float, dt: float, *, moving: bool, fill: bool = True) -> None:
@@ -83,10 +85,12 @@ class LatticeSolid(MemoryOwner):
             moving: whether it has moved there from its last place through the fluid; else nothing was covered or uncovered.
             fill: whether cells that it leaves get new populations; else they have theirs, from a snapshot.
         """
-        if (self._solid is None and not len(self._points)) or (time == self._time and not moving) or (moving and not self.moves):
+        if (self._solid is None and not self._in_core) or (time == self._time and not moving) or (moving and not self.moves):
             return
         core, solid, grid = self._core, self._solid, self._grid
         core.begin_solids()
+        self._close = self._close_images(time)
+        self._in_core = solid is not None
         if solid is not None:
             self._add_cells(solid, time)
         core.find_links()
@@ -147,7 +151,7 @@ class LatticeSolid(MemoryOwner):
         if self._solid is None:
             raise ValueError("there is no solid")
         result = self._solid.signed_distance(points, time)
-        for shift in self._close_images(time):
+        for shift in self._close:
             result = np.minimum(result, self._solid.signed_distance(points - shift, time))
         return np.ascontiguousarray(result)
 
@@ -167,9 +171,8 @@ class LatticeSolid(MemoryOwner):
         """Return the velocity of the solid (n, dimension), m/s, at points beside it or one of its images."""
         if self._solid is None:
             raise ValueError("there is no solid")
-        close = self._close_images(time)
-        if close:
-            candidates = [np.zeros(self._grid.dimension), *close]
+        if self._close:
+            candidates = [np.zeros(self._grid.dimension), *self._close]
             distances = [self._solid.signed_distance(np.ascontiguousarray(points - s), time) for s in candidates]
             points = np.ascontiguousarray(points - np.array(candidates)[np.argmin(np.abs(distances), axis=0)])
         return np.ascontiguousarray(self._solid.velocity(points, time, -dt))
@@ -177,7 +180,7 @@ class LatticeSolid(MemoryOwner):
     def _nearest(self, points: Floats, time: float) -> npt.NDArray[np.int32]:
         if len(self._members) < 2:
             return np.zeros(len(points), np.int32)
-        shifts = [np.zeros(self._grid.dimension), *self._close_images(time)]
+        shifts = [np.zeros(self._grid.dimension), *self._close]
         distances = [np.min([m.signed_distance(np.ascontiguousarray(points - s), time) for s in shifts], axis=0) for m in self._members]
         return np.argmin(distances, axis=0).astype(np.int32)
 
@@ -186,7 +189,7 @@ class LatticeSolid(MemoryOwner):
         grid = self._grid
         start, h, shape = np.array(grid.origin), grid.spacing, np.array(grid.shape)
         lower, upper = solid.bounds(time)
-        for shift in (np.zeros(grid.dimension), *self._close_images(time)):
+        for shift in (np.zeros(grid.dimension), *self._close):
             first = np.clip(np.nan_to_num((lower + shift - start) / h - 1.5, posinf=1e18, neginf=-1e18), 0, shape).astype(np.int64)
             last = np.clip(np.nan_to_num((upper + shift - start) / h + 1.5, posinf=1e18, neginf=-1e18), 0, shape).astype(np.int64)
             if (last <= first).any():
