@@ -203,7 +203,8 @@ void bind_lattice(py::module_& m) {
       .def(
           "restore",
           [](LatticeFlow& flow, const py::array& saved) {
-            const auto* from = reinterpret_cast<const std::byte*>(data_of<std::uint8_t>(saved, "populations", flow.saved_bytes()));
+            const auto* from =
+                reinterpret_cast<const std::byte*>(data_of<std::uint8_t>(saved, "populations", flow.saved_bytes()));
             flow.restore(from);
           },
           py::arg("saved"))

@@ -14,7 +14,12 @@ STILL = Wall(slip="no-slip")
 
 def settling(cells: float, reynolds: float, *, storage: str = "float32") -> ms.coupling.FluidBodies:
     """The nylon sphere of ten Cate et al. 2002 in their box of silicon oil, `cells` across its diameter of 15 mm."""
-    density, viscosity, top = {1.5: (970.0, 0.373, 0.038), 4.1: (965.0, 0.212, 0.060), 11.6: (962.0, 0.113, 0.091), 31.9: (960.0, 0.058, 0.128)}[reynolds]
+    density, viscosity, top = {
+        1.5: (970.0, 0.373, 0.038),
+        4.1: (965.0, 0.212, 0.060),
+        11.6: (962.0, 0.113, 0.091),
+        31.9: (960.0, 0.058, 0.128),
+    }[reynolds]
     h = 0.015 / cells
     shape = tuple(round(length / h) for length in (0.1, 0.1, 0.16))
     grid = Grid(shape, h)

@@ -44,7 +44,15 @@ def profile_error(tau: float, cells: int, **named: Any) -> float:
 
 @pytest.mark.parametrize(
     ("tau", "cells", "expected"),
-    [(0.6, 8, 1.50e-2), (0.6, 16, 3.71e-3), (0.8, 8, 8.25e-3), (0.8, 16, 2.04e-3), (1.0, 8, 5.29e-3), (1.0, 16, 1.31e-3), (1.5, 8, 6.88e-2)],
+    [
+        (0.6, 8, 1.50e-2),
+        (0.6, 16, 3.71e-3),
+        (0.8, 8, 8.25e-3),
+        (0.8, 16, 2.04e-3),
+        (1.0, 8, 5.29e-3),
+        (1.0, 16, 1.31e-3),
+        (1.5, 8, 6.88e-2),
+    ],
 )
 def test_one_relaxation_time_slips_in_a_channel_as_the_theory_says(tau: float, cells: int, expected: float) -> None:
     assert profile_error(tau, cells, collision="bgk") == pytest.approx(expected, rel=6e-3)
@@ -81,7 +89,10 @@ def test_a_vortex_decays_with_the_viscosity_in_second_order(collision: str, cons
     assert abs(ratio - 1) < 1e-3
 
 
-@pytest.mark.parametrize(("lattice", "storage"), [("D2Q9", "float64"), ("D2Q9", "float32"), ("D3Q15", "float32"), ("D3Q19", "float32"), ("D3Q19", "int16"), ("D3Q27", "float64")])
+@pytest.mark.parametrize(
+    ("lattice", "storage"),
+    [("D2Q9", "float64"), ("D2Q9", "float32"), ("D3Q15", "float32"), ("D3Q19", "float32"), ("D3Q19", "int16"), ("D3Q27", "float64")],
+)
 @pytest.mark.parametrize("streaming", ["in-place", "two-lattices"])
 def test_fluid_at_rest_stays_at_rest_to_the_bit(lattice: str, storage: str, streaming: str) -> None:
     shape = (7, 9) if lattice.startswith("D2") else (5, 7, 11)
@@ -141,9 +152,7 @@ def moved(flow: ms.fluids.LatticeBoltzmann) -> np.ndarray:
 def test_populations_stream_as_in_numpy(lattice: str) -> None:
     shape = (5, 6) if lattice == "D2Q9" else (5, 6, 9)
     # At an enormous relaxation time nothing relaxes.
-    flow = ms.fluids.LatticeBoltzmann(
-        Grid(shape, 1.0, periodic=True), 1e14, 0.1, lattice=lattice, collision="bgk", storage="float64"
-    )
+    flow = ms.fluids.LatticeBoltzmann(Grid(shape, 1.0, periodic=True), 1e14, 0.1, lattice=lattice, collision="bgk", storage="float64")
     rng = np.random.default_rng(1)
     flow.populations = flow.weights.reshape((-1,) + (1,) * len(shape)) * (1 + 0.05 * rng.uniform(-1, 1, (len(flow.weights), *shape)))
     for _ in range(3):
@@ -228,3 +237,27 @@ def test_a_lid_drags_the_fluid_linearly() -> None:
     for _ in range(3000):
         flow.step()
     assert np.abs(flow.velocity[0, 0] - 0.3 * (np.arange(10) + 0.5) / 10).max() < 1e-9
+
+
+def duct_error(cells: int) -> float:
+    """Largest error of the flow through a square duct against its series, relative to its top."""
+    nu, top = 0.1, 0.02
+    y = (np.arange(cells) + 0.5) / cells - 0.5
+    n = np.arange(1, 80, 2)
+    shape = np.zeros((cells, cells))
+    for k in n:
+        along = 1 - np.cosh(k * math.pi * y) / np.cosh(k * math.pi / 2)
+        shape += np.outer(np.cos(k * math.pi * y), along) * (-1) ** ((k - 1) // 2) / k**3
+    exact = shape * 4 / math.pi**3  # times push / nu times cells^2
+    push = top * nu / (exact.max() * cells**2)
+    grid = Grid((1, cells, cells), 1.0, periodic=(True, False, False))
+    options = LatticeOptions(acceleration=(push, 0.0, 0.0))
+    flow = ms.fluids.LatticeBoltzmann(grid, nu, 0.1, boundary=STILL, storage="float64", options=options)
+    for _ in range(8 * cells**2):
+        flow.step()
+    return float(np.abs(flow.velocity[0, 0] / top - exact / exact.max()).max())
+
+
+def test_flow_through_a_square_duct_is_of_second_order() -> None:
+    coarse, fine = duct_error(8), duct_error(16)
+    assert coarse < 0.01 and 3.4 < coarse / fine < 4.6

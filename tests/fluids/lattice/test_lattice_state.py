@@ -71,9 +71,7 @@ def test_an_error_in_a_hook_leaves_the_last_step() -> None:
 
 
 def test_a_flow_that_is_too_fast_says_so() -> None:
-    flow = ms.fluids.LatticeBoltzmann(
-        Grid((8, 8), 1.0, periodic=True), 1e-4, 0.1, options=LatticeOptions(acceleration=(0.05, 0.0))
-    )
+    flow = ms.fluids.LatticeBoltzmann(Grid((8, 8), 1.0, periodic=True), 1e-4, 0.1, options=LatticeOptions(acceleration=(0.05, 0.0)))
     with pytest.raises(ValueError, match="faster than the lattice allows"):
         run(flow, 100)
     assert np.isfinite(flow.populations).all()

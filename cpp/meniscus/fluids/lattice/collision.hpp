@@ -1,11 +1,13 @@
-/// Collision of the populations of one pack of cells: one or two relaxation times, with second-order forcing and Smagorinsky's model.
+/// Collision of the populations of one pack of cells: one or two relaxation times, with second-order forcing and Smagorinsky's
+/// model.
 ///
-/// Equilibria are those of He and Luo for incompressible flow: velocity is momentum, at the reference density 1. The symmetric parts of
-/// opposite populations relax at the rate that viscosity tells; the antisymmetric ones at the same (BGK), or such that
+/// Equilibria are those of He and Luo for incompressible flow: velocity is momentum, at the reference density 1. The symmetric
+/// parts of opposite populations relax at the rate that viscosity tells; the antisymmetric ones at the same (BGK), or such that
 /// (1 / even - 1/2) (1 / odd - 1/2) is `magic`.
 ///
-/// Source: Müller et al. 2008, section 10.3 (10.4)-(10.6), 10.5; He and Luo 1997, J. Stat. Phys. 88, 927; Guo, Zheng and Shi 2002, Phys.
-/// Rev. E 65, 046308 (forcing); Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427 (two relaxation times).
+/// Source: Müller et al. 2008, section 10.3 (10.4)-(10.6), 10.5; He and Luo 1997, J. Stat. Phys. 88, 927; Guo, Zheng and Shi
+/// 2002, Phys. Rev. E 65, 046308 (forcing); Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427 (two relaxation
+/// times).
 #pragma once
 
 #include "meniscus/fluids/lattice/lattice_models.hpp"
@@ -18,7 +20,8 @@ namespace meniscus::fluids::lattice {
 /// Which rates apply to which parts.
 enum class CollisionKind : int { bgk, trt, cumulant };
 
-/// The viscosity that Smagorinsky's model adds. `printed` has the viscosity where the relaxation time belongs: (10.9) of the notes.
+/// The viscosity that Smagorinsky's model adds. `printed` has the viscosity where the relaxation time belongs: (10.9) of the
+/// notes.
 enum class EddyForm : int { consistent, printed };
 
 /// A collision in lattice units.
@@ -42,8 +45,12 @@ struct CollisionRule {
 template <class C>
 struct CollisionNumbers {
   explicit CollisionNumbers(const CollisionRule& r)
-      : tau(C(r.tau())), even(C(1.0 / r.tau())), bgk(r.kind == CollisionKind::bgk), magic(C(r.magic)),
-        eddy(C(18.0 * r.smagorinsky * r.smagorinsky)), base(C(r.form == EddyForm::consistent ? r.tau() : r.viscosity)),
+      : tau(C(r.tau())),
+        even(C(1.0 / r.tau())),
+        bgk(r.kind == CollisionKind::bgk),
+        magic(C(r.magic)),
+        eddy(C(18.0 * r.smagorinsky * r.smagorinsky)),
+        base(C(r.form == EddyForm::consistent ? r.tau() : r.viscosity)),
         limit(C(r.limit * r.limit)) {
     odd = bgk ? even : C(1.0 / (r.magic / (r.tau() - 0.5) + 0.5));
     for (int d = 0; d < 3; ++d) force[d] = C(r.force[d]);
@@ -82,11 +89,11 @@ MENISCUS_INLINE void sum_moments(const PackOf<C>* f, PackOf<C>& density, PackOf<
   });
 }
 
-/// Sets q to the second moment of f less its equilibrium, and returns its norm: before the collision it is 2/3 of the relaxation time times
-/// that of the strain rate. Source: Müller et al. 2008, section 10.5.
+/// Sets q to the second moment of f less its equilibrium, and returns its norm: before the collision it is 2/3 of the relaxation
+/// time times that of the strain rate. Source: Müller et al. 2008, section 10.5.
 template <class L, class C>
-MENISCUS_INLINE PackOf<C> stress_of(const PackOf<C>* f, const PackOf<C>& density, const PackOf<C>* u, const std::array<C, 3>& force,
-                                    PackOf<C> (&q)[3][3]) {
+MENISCUS_INLINE PackOf<C> stress_of(const PackOf<C>* f, const PackOf<C>& density, const PackOf<C>* u,
+                                    const std::array<C, 3>& force, PackOf<C> (&q)[3][3]) {
   constexpr int D = L::dimension;
   using P = PackOf<C>;
   P total{};
@@ -112,8 +119,8 @@ MENISCUS_INLINE PackOf<C> stress_of(const PackOf<C>* f, const PackOf<C>& density
 
 /// Collides f in place, and returns the squared speed.
 ///
-/// Forces enter without terms of their own: the antisymmetric part relaxes to e v with odd v = odd u + (1 - odd / 2) F, and the symmetric
-/// part to the equilibrium of u + c F with c = 1 / even - 1/2, which differs from Guo's by a stress of order c^2 F^2.
+/// Forces enter without terms of their own: the antisymmetric part relaxes to e v with odd v = odd u + (1 - odd / 2) F, and the
+/// symmetric part to the equilibrium of u + c F with c = 1 / even - 1/2, which differs from Guo's by a stress of order c^2 F^2.
 template <class L, class C, bool Eddies>
 MENISCUS_INLINE PackOf<C> collide(PackOf<C>* f, const CollisionNumbers<C>& n) {
   constexpr int D = L::dimension;

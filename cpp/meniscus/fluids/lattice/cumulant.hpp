@@ -1,11 +1,11 @@
-/// Collision of cumulants with 27 velocities: stresses relax with the viscosity, all cumulants of higher order to their equilibrium, 0, at
-/// once. It is invariant to the speed of the frame, and stable where one or two relaxation times are not.
+/// Collision of cumulants with 27 velocities: stresses relax with the viscosity, all cumulants of higher order to their
+/// equilibrium, 0, at once. It is invariant to the speed of the frame, and stable where one or two relaxation times are not.
 ///
-/// With the higher cumulants gone, what is left is a normal distribution: its raw moments follow from the mean and the covariance by Stein's
-/// identity, E[x_i g] = u_i E[g] + sum_j C_ij E[dg/dx_j]. All moments are taken as their difference to those at rest.
+/// With the higher cumulants gone, what is left is a normal distribution: its raw moments follow from the mean and the covariance
+/// by Stein's identity, E[x_i g] = u_i E[g] + sum_j C_ij E[dg/dx_j]. All moments are taken as their difference to those at rest.
 ///
-/// Source: Geier, Schönherr, Pasquali and Krafczyk 2015, Comput. Math. Appl. 70, 507 (rates of one), in the incompressible form of He and
-/// Luo: the mass beyond the reference density has the weights of rest.
+/// Source: Geier, Schönherr, Pasquali and Krafczyk 2015, Comput. Math. Appl. 70, 507 (rates of one), in the incompressible form
+/// of He and Luo: the mass beyond the reference density has the weights of rest.
 #pragma once
 
 #include "meniscus/fluids/lattice/collision.hpp"
@@ -46,8 +46,8 @@ MENISCUS_INLINE void normal_moments(const PackOf<C>* u, const PackOf<C> (&q)[3][
   m(2, 2, 1) = z * (ninth + m(2, 2, 0)) + two * (q[0][2] * m(1, 2, 0) + q[1][2] * m(2, 1, 0));
   m(2, 1, 2) = y * (ninth + m(2, 0, 2)) + two * (q[0][1] * m(1, 0, 2) + q[1][2] * m(2, 0, 1));
   m(1, 2, 2) = x * (ninth + m(0, 2, 2)) + two * (q[0][1] * m(0, 1, 2) + q[0][2] * m(0, 2, 1));
-  m(2, 2, 2) = z * m(2, 2, 1) + third * m(2, 2, 0) + q[2][2] * (ninth + m(2, 2, 0)) +
-               two * (q[0][2] * m(1, 2, 1) + q[1][2] * m(2, 1, 1));
+  m(2, 2, 2) =
+      z * m(2, 2, 1) + third * m(2, 2, 0) + q[2][2] * (ninth + m(2, 2, 0)) + two * (q[0][2] * m(1, 2, 1) + q[1][2] * m(2, 1, 1));
 }
 
 /// Collides f in place, and returns the squared speed.

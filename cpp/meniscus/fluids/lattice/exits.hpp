@@ -7,8 +7,8 @@
 
 namespace meniscus::fluids::lattice {
 
-/// Where the population arrives that leaves the cell at c along k. A wall sends it back, whatever else it crosses; a pressure decides
-/// before a reflection; around periodic axes and at free slip it goes on.
+/// Where the population arrives that leaves the cell at c along k. A wall sends it back, whatever else it crosses; a pressure
+/// decides before a reflection; around periodic axes and at free slip it goes on.
 template <class L>
 Arrival arrival_of(const CellBox<L::dimension>& box, const Sides<L::dimension>& sides, const Coord<L::dimension>& c, int k) {
   constexpr int D = L::dimension;
@@ -73,12 +73,14 @@ template <class L>
 double wall_push(const CellBox<L::dimension>& box, const Side& side, int axis, const Coord<L::dimension>& c, int k) {
   double along = 0;
   const bool varies = side.profile.size() > 0;
-  const Index place = varies ? place_on_side<L::dimension>(box, axis, c) : 0, count = varies ? cells_of_side<L::dimension>(box, axis) : 0;
+  const Index place = varies ? place_on_side<L::dimension>(box, axis, c) : 0,
+              count = varies ? cells_of_side<L::dimension>(box, axis) : 0;
   for (int d = 0; d < L::dimension; ++d) along += L::e[k][d] * (varies ? side.profile[d * count + place] : side.velocity[d]);
   return -6.0 * L::weight(k) * along;
 }
 
-/// What leaves at the ends of the rows that touch no other side: the same for all of them, with places relative to their first cells.
+/// What leaves at the ends of the rows that touch no other side: the same for all of them, with places relative to their first
+/// cells.
 template <class L, class T>
 struct RowEnds {
   struct End {
@@ -130,8 +132,7 @@ struct RowEnds {
 /// Carries what left the cells of one row through the sides to where it arrives. `units` are those of the storage.
 template <class L, class T>
 void carry_exits(const Populations<L, T>& f, const Sides<L::dimension>& sides, const RowEnds<L, T>& ends,
-                 const Coord<L::dimension>& row,
-                 const std::array<typename Storage<T>::Compute, L::directions>& units) {
+                 const Coord<L::dimension>& row, const std::array<typename Storage<T>::Compute, L::directions>& units) {
   constexpr int D = L::dimension, last = D - 1;
   using C = typename Storage<T>::Compute;
   const auto& box = f.box();
@@ -189,8 +190,8 @@ struct OutflowMemory {
   bool begun = false;
 };
 
-/// Where a population arrives that comes in along k from beyond the cell at c of a side across an axis: moves c along the side, and returns
-/// the direction, another one where it is reflected on the way; 0 where a wall or another such side is in the way.
+/// Where a population arrives that comes in along k from beyond the cell at c of a side across an axis: moves c along the side,
+/// and returns the direction, another one where it is reflected on the way; 0 where a wall or another such side is in the way.
 template <class L>
 int along_side(const CellBox<L::dimension>& box, const Sides<L::dimension>& sides, int axis, int k, Coord<L::dimension>& c) {
   std::array<int, 3> e{};
@@ -229,12 +230,12 @@ bool beyond_two_sides(const CellBox<L::dimension>& box, const Sides<L::dimension
   return two;
 }
 
-/// Sets what comes in through a side with a given pressure: what the cells there send inwards themselves, as if one cell farther out, with the weights times what the
-/// pressure one cell farther is above its own, such that the given one is on the side. At an outflow the pressure rises with the speed by
-/// rho c, so that waves leave; what is left of it is forgotten slowly.
+/// Sets what comes in through a side with a given pressure: what the cells there send inwards themselves, as if one cell farther
+/// out, with the weights times what the pressure one cell farther is above its own, such that the given one is on the side. At an
+/// outflow the pressure rises with the speed by rho c, so that waves leave; what is left of it is forgotten slowly.
 ///
-/// Source: Guo, Zheng and Shi 2002, Chin. Phys. 11, 366 (extrapolation of what is not equilibrium); Poinsot and Lele 1992, J. Comput. Phys.
-/// 101, 104 (amplitude of incoming waves).
+/// Source: Guo, Zheng and Shi 2002, Chin. Phys. 11, 366 (extrapolation of what is not equilibrium); Poinsot and Lele 1992, J.
+/// Comput. Phys. 101, 104 (amplitude of incoming waves).
 template <class L, class T>
 void set_density_side(const Populations<L, T>& f, const Sides<L::dimension>& sides, int number, OutflowMemory& memory,
                       const std::array<double, 3>& force, const std::array<typename Storage<T>::Compute, L::directions>& units) {

@@ -246,8 +246,7 @@ class FlowEngine final : public LatticeFlow {
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       C u[D];
       for (int d = 0; d < D; ++d) u[d] = C(velocities[static_cast<Index>(i) * D + d]);
-      for (int k = 0; k < Q; ++k)
-        f_.arriving(k)[fresh[i]] = Storage<T>::stored(equilibrium<L, C>(k, densities[i], u), units_[k]);
+      for (int k = 0; k < Q; ++k) f_.arriving(k)[fresh[i]] = Storage<T>::stored(equilibrium<L, C>(k, densities[i], u), units_[k]);
     }
   }
 
@@ -327,7 +326,8 @@ class FlowEngine final : public LatticeFlow {
 template <class L>
 std::unique_ptr<LatticeFlow> make_engine(LatticeStorage storage, Streaming streaming, std::span<const Index> cells, double unit) {
   Coord<L::dimension> n{};
-  require(cells.size() == n.size(), "the grid must have ", L::dimension, " dimensions for this set of velocities, not ", cells.size());
+  require(cells.size() == n.size(), "the grid must have ", L::dimension, " dimensions for this set of velocities, not ",
+          cells.size());
   std::copy(cells.begin(), cells.end(), n.begin());
   const bool in_place = streaming == Streaming::in_place;
   switch (storage) {

@@ -1,5 +1,5 @@
-/// A lattice Boltzmann flow in lattice units: cells and steps have length 1, the density is 1 at rest, viscosity and accelerations are those
-/// of such units.
+/// A lattice Boltzmann flow in lattice units: cells and steps have length 1, the density is 1 at rest, viscosity and
+/// accelerations are those of such units.
 #pragma once
 
 #include "meniscus/fluids/lattice/collision.hpp"
@@ -54,20 +54,21 @@ class LatticeFlow {
   virtual void moments(const CollisionRule& rule, double* density, double* velocity) const = 0;
   /// Norm of the strain rate of each cell from the populations, and the viscosity with that of eddies.
   virtual void strain(const CollisionRule& rule, double* norm, double* viscosity) const = 0;
-  /// Sets the populations of all cells to the equilibrium of a density less 1 and a velocity, with what the strain adds if `gradients`
-  /// (component by component, du_a / dx_b) are given.
+  /// Sets the populations of all cells to the equilibrium of a density less 1 and a velocity, with what the strain adds if
+  /// `gradients` (component by component, du_a / dx_b) are given.
   virtual void set_moments(const CollisionRule& rule, const double* density, const double* velocity, const double* gradients) = 0;
   /// Goes over to steps `ratio` times as long, whose rule is `after`.
   virtual void rescale(const CollisionRule& before, const CollisionRule& after, double ratio) = 0;
   /// Sum of the density less 1, and of the momentum, over all fluid cells.
   virtual std::array<double, 4> totals() const = 0;
-  /// A new set of solid cells: those of boxes [lower, upper) whose distance (C-ordered) is not above 0; then the links to them, whose number
-  /// is returned.
+  /// A new set of solid cells: those of boxes [lower, upper) whose distance (C-ordered) is not above 0; then the links to them,
+  /// whose number is returned.
   virtual void begin_solids() = 0;
   virtual void add_solid_cells(const Index* lower, const Index* upper, const double* distance) = 0;
   virtual Index find_links() = 0;
   virtual Index link_count() const = 0;
-  /// Points (n, dimension) of the links at a fraction of them, or at the present one if that is negative; in cells from the lower corner.
+  /// Points (n, dimension) of the links at a fraction of them, or at the present one if that is negative; in cells from the lower
+  /// corner.
   virtual void link_points(double fraction, double* out) const = 0;
   /// Distances at fractions 0 or 1, then at the present ones, until these are where the distance is 0.
   virtual void set_link_ends(const double* distance, bool solid) = 0;
@@ -76,8 +77,8 @@ class LatticeFlow {
   virtual void prepare_links(const double* velocities, const std::int32_t* owners, bool interpolated) = 0;
   /// Momentum (n, dimension) that each link handed to its solid in the last step.
   virtual void link_forces(double* out) const = 0;
-  /// The cells that the last set has covered, or uncovered: their centres, their density and momentum (n, 1 + dimension); and what fills
-  /// those that were uncovered, moving with given velocities at the mean density of the fluid around.
+  /// The cells that the last set has covered, or uncovered: their centres, their density and momentum (n, 1 + dimension); and
+  /// what fills those that were uncovered, moving with given velocities at the mean density of the fluid around.
   virtual Index changed_count(bool covered) const = 0;
   virtual void changed_points(bool covered, double* out) const = 0;
   virtual void changed_contents(bool covered, double* out) const = 0;

@@ -1,7 +1,7 @@
 /// Sets of discrete velocities of the lattice Boltzmann method, with their weights.
 ///
-/// Velocity 0 is rest; velocities 2 p + 1 and 2 p + 2 are opposite. D3Q19 is numbered as in Müller et al. 2008, section 10.2, with the
-/// signs of the diagonals chosen so.
+/// Velocity 0 is rest; velocities 2 p + 1 and 2 p + 2 are opposite. D3Q19 is numbered as in Müller et al. 2008, section 10.2,
+/// with the signs of the diagonals chosen so.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -17,36 +17,37 @@ using core::Index;
 template <int D, int Q>
 struct Lattice;
 
-/// Two dimensions, nine velocities. The weights are 4/9, 1/9 and 1/36; those printed in the notes are the head of the D3Q19 table, and
-/// lose mass.
+/// Two dimensions, nine velocities. The weights are 4/9, 1/9 and 1/36; those printed in the notes are the head of the D3Q19
+/// table, and lose mass.
 template <>
 struct Lattice<2, 9> {
-  static constexpr int e[9][3] = {{0, 0, 0},  {1, 0, 0},   {-1, 0, 0}, {0, 1, 0}, {0, -1, 0},
+  static constexpr int e[9][3] = {{0, 0, 0}, {1, 0, 0},   {-1, 0, 0}, {0, 1, 0}, {0, -1, 0},
                                   {1, 1, 0}, {-1, -1, 0}, {1, -1, 0}, {-1, 1, 0}};
   static constexpr double weight_by_square[4] = {4.0 / 9.0, 1.0 / 9.0, 1.0 / 36.0, 0.0};
 };
 
 template <>
 struct Lattice<3, 15> {
-  static constexpr int e[15][3] = {{0, 0, 0},  {1, 0, 0},    {-1, 0, 0}, {0, 1, 0},   {0, -1, 0}, {0, 0, 1},   {0, 0, -1}, {1, 1, 1},
-                                   {-1, -1, -1}, {1, 1, -1}, {-1, -1, 1}, {1, -1, 1}, {-1, 1, -1}, {1, -1, -1}, {-1, 1, 1}};
+  static constexpr int e[15][3] = {{0, 0, 0},   {1, 0, 0},  {-1, 0, 0},  {0, 1, 0},    {0, -1, 0},
+                                   {0, 0, 1},   {0, 0, -1}, {1, 1, 1},   {-1, -1, -1}, {1, 1, -1},
+                                   {-1, -1, 1}, {1, -1, 1}, {-1, 1, -1}, {1, -1, -1},  {-1, 1, 1}};
   static constexpr double weight_by_square[4] = {2.0 / 9.0, 1.0 / 9.0, 0.0, 1.0 / 72.0};
 };
 
 template <>
 struct Lattice<3, 19> {
-  static constexpr int e[19][3] = {{0, 0, 0},   {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0}, {0, 0, 1},  {0, 0, -1},
-                                   {1, 1, 0},   {-1, -1, 0}, {1, -1, 0}, {-1, 1, 0},  {0, 1, 1},  {0, -1, -1}, {0, 1, -1},
-                                   {0, -1, 1}, {1, 0, 1},  {-1, 0, -1}, {1, 0, -1}, {-1, 0, 1}};
+  static constexpr int e[19][3] = {{0, 0, 0},  {1, 0, 0},   {-1, 0, 0},  {0, 1, 0},  {0, -1, 0}, {0, 0, 1},   {0, 0, -1},
+                                   {1, 1, 0},  {-1, -1, 0}, {1, -1, 0},  {-1, 1, 0}, {0, 1, 1},  {0, -1, -1}, {0, 1, -1},
+                                   {0, -1, 1}, {1, 0, 1},   {-1, 0, -1}, {1, 0, -1}, {-1, 0, 1}};
   static constexpr double weight_by_square[4] = {1.0 / 3.0, 1.0 / 18.0, 1.0 / 36.0, 0.0};
 };
 
 template <>
 struct Lattice<3, 27> {
-  static constexpr int e[27][3] = {{0, 0, 0},   {1, 0, 0},   {-1, 0, 0},   {0, 1, 0},  {0, -1, 0},  {0, 0, 1},  {0, 0, -1},
-                                   {1, 1, 0},   {-1, -1, 0}, {1, -1, 0},   {-1, 1, 0}, {0, 1, 1},   {0, -1, -1}, {0, 1, -1},
-                                   {0, -1, 1},  {1, 0, 1},   {-1, 0, -1},  {1, 0, -1}, {-1, 0, 1},  {1, 1, 1},  {-1, -1, -1},
-                                   {1, 1, -1},  {-1, -1, 1}, {1, -1, 1},   {-1, 1, -1}, {1, -1, -1}, {-1, 1, 1}};
+  static constexpr int e[27][3] = {{0, 0, 0},  {1, 0, 0},   {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},   {0, 0, -1},
+                                   {1, 1, 0},  {-1, -1, 0}, {1, -1, 0},  {-1, 1, 0},  {0, 1, 1},   {0, -1, -1}, {0, 1, -1},
+                                   {0, -1, 1}, {1, 0, 1},   {-1, 0, -1}, {1, 0, -1},  {-1, 0, 1},  {1, 1, 1},   {-1, -1, -1},
+                                   {1, 1, -1}, {-1, -1, 1}, {1, -1, 1},  {-1, 1, -1}, {1, -1, -1}, {-1, 1, 1}};
   static constexpr double weight_by_square[4] = {8.0 / 27.0, 2.0 / 27.0, 1.0 / 54.0, 1.0 / 216.0};
 };
 
@@ -76,6 +77,5 @@ struct LatticeModel : Lattice<D, Q> {
     return -1;
   }
 };
-
 
 }  // namespace meniscus::fluids::lattice

@@ -3,12 +3,13 @@
 /// What is stored is f - w, so that single precision resolves small velocities and a fluid at rest is exactly zero.
 ///
 /// All code addresses populations by two tables. Before a step, the population that arrives at cell n along direction k is at
-/// `arriving(k)[n]`; after the collision, the one that leaves n along k is at `leaving(k)[n]`, which may lie at a neighbour, beyond a side,
-/// or in a solid. With two copies, leaving(k)[n] is where arriving(k)[n + e_k] will be. In place, the two populations of the link between m
-/// and m + e_k (k odd) both lie at cell m + e_k, and take turns: each step reads and writes the same addresses, each of them from one cell
-/// only, so that the order of the cells does not matter.
+/// `arriving(k)[n]`; after the collision, the one that leaves n along k is at `leaving(k)[n]`, which may lie at a neighbour,
+/// beyond a side, or in a solid. With two copies, leaving(k)[n] is where arriving(k)[n + e_k] will be. In place, the two
+/// populations of the link between m and m + e_k (k odd) both lie at cell m + e_k, and take turns: each step reads and writes the
+/// same addresses, each of them from one cell only, so that the order of the cells does not matter.
 ///
-/// Source of the pattern in place: Lehmann 2022, Esoteric Pull and Esoteric Push, Computation 10, 92. Müller et al. 2008, section 10.3.
+/// Source of the pattern in place: Lehmann 2022, Esoteric Pull and Esoteric Push, Computation 10, 92. Müller et al. 2008,
+/// section 10.3.
 #pragma once
 
 #include "meniscus/core/block.hpp"

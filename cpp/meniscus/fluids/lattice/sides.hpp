@@ -6,9 +6,9 @@
 
 namespace meniscus::fluids::lattice {
 
-/// around: they come in again on the other side. no_slip: half-way bounce back from a wall that has a velocity; also a side with a given
-/// velocity of the fluid. free_slip: specular reflection. pressure: extrapolation at a given pressure. outflow: the same, with a
-/// pressure that follows the waves that go out.
+/// around: they come in again on the other side. no_slip: half-way bounce back from a wall that has a velocity; also a side with
+/// a given velocity of the fluid. free_slip: specular reflection. pressure: extrapolation at a given pressure. outflow: the same,
+/// with a pressure that follows the waves that go out.
 enum class SideKind : int { around, no_slip, free_slip, pressure, outflow };
 
 /// One side of the box, in lattice units.
@@ -28,8 +28,8 @@ struct Arrival {
   enum class Kind : int { inside, at, from_density };
   Kind kind = Kind::inside;
   int direction = 0;
-  Index cell = 0;   ///< index of the cell where it arrives
-  int side = -1;    ///< of the wall that it meets
+  Index cell = 0;  ///< index of the cell where it arrives
+  int side = -1;   ///< of the wall that it meets
 };
 
 /// The sides of a box; side 2 d is the lower, 2 d + 1 the upper one of axis d.

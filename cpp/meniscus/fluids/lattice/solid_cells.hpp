@@ -56,8 +56,8 @@ class SolidCells {
       list_.push_back(box_.index(c));
     }
   }
-  /// Makes the cells solid that were added, and all others fluid; `covered` and `uncovered` become those that change. Cells at sides
-  /// beyond which the domain goes on have images among the ghosts.
+  /// Makes the cells solid that were added, and all others fluid; `covered` and `uncovered` become those that change. Cells at
+  /// sides beyond which the domain goes on have images among the ghosts.
   void finish(const Sides<D>& sides, std::vector<Index>& covered, std::vector<Index>& uncovered) {
     std::sort(list_.begin(), list_.end());
     list_.erase(std::unique(list_.begin(), list_.end()), list_.end());

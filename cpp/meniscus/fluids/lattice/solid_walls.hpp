@@ -1,5 +1,5 @@
-/// Solids in a lattice: their cells, and the links to them. What only the solid knows (distances, velocities) is asked from outside, for
-/// many points at once.
+/// Solids in a lattice: their cells, and the links to them. What only the solid knows (distances, velocities) is asked from
+/// outside, for many points at once.
 #pragma once
 
 #include "meniscus/fluids/lattice/solid_cells.hpp"
@@ -30,8 +30,9 @@ class SolidWalls {
   const std::vector<Index>& covered() const { return covered_; }
   const std::vector<Index>& uncovered() const { return uncovered_; }
   Index bytes() const {
-    return cells_.bytes() + static_cast<Index>(links_.capacity() * sizeof(WallLink<C>) + brackets_.capacity() * sizeof(LinkBracket) +
-                                                  places_.capacity() * sizeof(LinkPlace));
+    return cells_.bytes() +
+           static_cast<Index>(links_.capacity() * sizeof(WallLink<C>) + brackets_.capacity() * sizeof(LinkBracket) +
+                              places_.capacity() * sizeof(LinkPlace));
   }
 
   /// Ends a set of solid cells and finds the links to them, in the order of the solid cells.
@@ -62,7 +63,8 @@ class SolidWalls {
     places_.assign(links_.size(), LinkPlace{});
   }
 
-  /// Points (n, D) on the links, in cells from the lower corner of the box, at a fraction, or at that of each link where it is negative.
+  /// Points (n, D) on the links, in cells from the lower corner of the box, at a fraction, or at that of each link where it is
+  /// negative.
   void points(double fraction, double* out) const {
     auto place = places_.begin();
     for (const auto& link : links_) {

@@ -1,14 +1,16 @@
 /// Links between fluid cells and the solid cells beside them: walls at their true distance, or half-way.
 ///
-/// A link has the part up to the wall, delta in (0, 1]. What comes back along it is what left along it, corrected by what passes the cell
-/// in the direction of the wall and away from it, with the weight (1 - 2 delta) / (1 + 2 delta), which is exact for flows that are linear
-/// and, with two relaxation times, does not depend on the viscosity; half-way walls have delta = 1/2 and no correction.
+/// A link has the part up to the wall, delta in (0, 1]. What comes back along it is what left along it, corrected by what passes
+/// the cell in the direction of the wall and away from it, with the weight (1 - 2 delta) / (1 + 2 delta), which is exact for
+/// flows that are linear and, with two relaxation times, does not depend on the viscosity; half-way walls have delta = 1/2 and no
+/// correction.
 ///
-/// Half-way walls keep the mass; others leak a little. What they have added, beyond what half-way walls with the same velocities would, is
-/// taken back from all links in the next steps, little by little.
+/// Half-way walls keep the mass; others leak a little. What they have added, beyond what half-way walls with the same velocities
+/// would, is taken back from all links in the next steps, little by little.
 ///
-/// Source: Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427, section 5 (central linear interpolation); Wen, Zhang, Tu,
-/// Wang and Fang 2014, J. Comput. Phys. 266, 161 (momentum exchange of walls that move); Müller et al. 2008, section 10.4 (half-way).
+/// Source: Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427, section 5 (central linear interpolation); Wen,
+/// Zhang, Tu, Wang and Fang 2014, J. Comput. Phys. 266, 161 (momentum exchange of walls that move); Müller et al. 2008,
+/// section 10.4 (half-way).
 #pragma once
 
 #include "meniscus/core/cancellation.hpp"
@@ -54,8 +56,8 @@ void prepare(WallLink<C>& link, LinkPlace& place, bool between_walls) {
   link.push = C(2.0 / both * half_way_push<L>(link.direction, place.velocity));
 }
 
-/// Sets what comes back from the walls, less `leak` times the weight of each link; returns the mass that walls at their true distance would
-/// else have added.
+/// Sets what comes back from the walls, less `leak` times the weight of each link; returns the mass that walls at their true
+/// distance would else have added.
 template <class L, class T>
 double reflect(const Populations<L, T>& f, std::vector<WallLink<typename Storage<T>::Compute>>& links, double leak,
                const std::array<typename Storage<T>::Compute, L::directions>& units) {
@@ -72,8 +74,8 @@ double reflect(const Populations<L, T>& f, std::vector<WallLink<typename Storage
           const C left = Storage<T>::value(f.leaving(k)[link->cell], units[k]);
           C back = left + link->push;
           if (link->share != C(0))
-            back += link->share * (Storage<T>::value(f.next(k)[link->cell], units[k]) -
-                                   Storage<T>::value(f.leaving(o)[link->cell], units[o]));
+            back += link->share *
+                    (Storage<T>::value(f.next(k)[link->cell], units[k]) - Storage<T>::value(f.leaving(o)[link->cell], units[o]));
           added += static_cast<double>(back - left);
           back -= sealed[k];
           f.next(o)[link->cell] = Storage<T>::stored(back, units[o]);

@@ -14,7 +14,9 @@ from meniscus.core.solver import OnStage, Solver, stage
 from meniscus.fluids.lattice.options import (
     COLLISION,
     EDDY_VISCOSITY,
+    SLOWEST_ODD,
     SPEED_LIMIT,
+    WALL_MAGIC,
     Collision,
     LatticeName,
     LatticeOptions,
@@ -127,7 +129,9 @@ class LatticeBoltzmann(Solver[LatticeReport]):
     def dt(self, value: float) -> None:
         length = _checks.positive("dt", value)
         if length * self.max_speed > SPEED_LIMIT * self.grid.spacing:
-            raise ValueError(f"dt must be at most {SPEED_LIMIT * self.grid.spacing / self.max_speed:g} s at this max_speed, not {length:g} s")
+            raise ValueError(
+                f"dt must be at most {SPEED_LIMIT * self.grid.spacing / self.max_speed:g} s at this max_speed, not {length:g} s"
+            )
         with self.exclusive():
             rule = self._rule_of(length)
             self.flow.core.rescale(self._rule, rule, length / self.step_length)
@@ -315,7 +319,8 @@ class LatticeBoltzmann(Solver[LatticeReport]):
             raise ValueError(f"viscosity must give a relaxation time above 1/2, but {self.viscosity:g} m^2/s is too small for this grid")
         push = [a * dt * dt / h for a in self._acceleration]
         form = EDDY_VISCOSITY("eddy_viscosity", o.eddy_viscosity)
-        return _fluids.CollisionRule(self._kind, viscosity, o.magic, push, o.smagorinsky, form, SPEED_LIMIT)
+        magic = min(WALL_MAGIC, SLOWEST_ODD * 3.0 * viscosity) if o.magic is None else o.magic
+        return _fluids.CollisionRule(self._kind, viscosity, magic, push, o.smagorinsky, form, SPEED_LIMIT)
 
     def _set_sides(self) -> None:
         self._sides.set(self.flow.core, self.time, self.step_length, self.options.density)
