@@ -56,7 +56,8 @@ class Populations {
     // Arrays that began at the same place of a page would push each other out of the cache.
     constexpr Index page = 4096 / Index{sizeof(T)}, lines = 5 * 64 / Index{sizeof(T)};
     stride_ = box_.size + 64 / Index{sizeof(T)};
-    if (stride_ > 4 * page) stride_ += ((lines - stride_) % page + page) % page;
+    const Index beyond = stride_ % page;
+    if (stride_ > 4 * page) stride_ += lines - beyond + (beyond > lines ? page : 0);
     block_ = core::Block<T>(stride_ * Q * (in_place ? 1 : 2));
     for (T& x : block_) x = T{};
     set_tables();

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ class BodiesInFluid(Protocol):
     def dt(self) -> float:
         """Length of a step that the fluid advises, s."""
 
-    def advance(self, dt: float) -> Any:
+    def advance(self, dt: float) -> object:
         """Advance the fluid by dt (s) around the bodies, which are at the end of the step already; return its report."""
 
     def loads(self) -> Floats:
@@ -46,8 +46,8 @@ class FluidBodiesReport:
     """
 
     dt: float = 0.0
-    fluid: Any = None
-    world: Any = None
+    fluid: object = None
+    world: object = None
     loads: Floats = field(default_factory=lambda: np.zeros((0, 6)))
 
 
@@ -101,7 +101,7 @@ class FluidBodies(Solver[FluidBodiesReport]):
         """Return the step (s) that the fluid advises."""
         return self.fluid.max_dt()
 
-    def step(self, dt: float | None = None, on_stage: OnStage | None = None, **options: Any) -> FluidBodiesReport:
+    def step(self, dt: float | None = None, on_stage: OnStage | None = None, **options: object) -> FluidBodiesReport:
         """Advance by one step of dt seconds, by default that of the fluid. Raises as the fluid and the world."""
         return super().step(self.sides.dt if dt is None else dt, on_stage, **options)
 

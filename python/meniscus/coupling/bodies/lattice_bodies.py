@@ -89,7 +89,7 @@ class LatticeBodies:
         fluid, k = self._fluid, self._fluid.grid.dimension
         result = np.zeros((len(self._forms), 6))
         for row, form, solid in zip(result, self._forms, self._solids, strict=True):
-            force, torque = fluid.force_and_torque_on(solid, form.center[:k])
+            force, torque = fluid.loads_on(solid, form.center[:k])
             row[:k] = force
             row[3 if k == 3 else 5 :] = torque
             if fluid.options.acceleration is None:

@@ -29,8 +29,8 @@ SPEED_LIMIT = 1.0 / 3.0
 WALL_MAGIC = 3.0 / 16.0
 """Product of the two relaxation times, less 1/2 each, at which half-way walls along the axes are exact (Ginzburg et al. 2008)."""
 SLOWEST_ODD = 3.75
-"""Steps, less 1/2, of the longest relaxation time of odd populations that is taken by itself: past a cylinder of 12 cells at Reynolds number
-100, 8 is unstable at the inflow, and 3.75 is not."""
+"""Steps, less 1/2, of the longest relaxation time of odd populations that is chosen by default: past a cylinder of 12 cells at Reynolds
+number 100, 8 is unstable at the inflow, and 3.75 is not."""
 
 
 @dataclass(frozen=True, kw_only=True)

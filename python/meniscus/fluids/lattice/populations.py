@@ -45,7 +45,7 @@ class LatticePopulations(State):
         """Return the stored bits, and what else the next step needs: the leak of walls, and what outflows remember."""
         return {"populations": self.core.save(), "memory": np.array(self.core.memory, np.float64)}
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         """Restore a snapshot of the same shape, lattice and storage. Raises ValueError or TypeError for others; then nothing changes."""
         if not isinstance(snapshot, dict) or snapshot.keys() != {"populations", "memory"}:
             raise ValueError("snapshot must be one of populations of a lattice")

@@ -36,7 +36,7 @@ class LatticeSides:
         self._grid, self._conditions, self._relaxation = grid, conditions, relaxation
         self.varies = any(callable(_velocity_of(c)) for c in conditions.values())
 
-    def set(self, core: Any, time: float, dt: float, density: float) -> None:
+    def set(self, core: _fluids.LatticeFlow, time: float, dt: float, density: float) -> None:
         """Set the sides of the core for a step of dt (s) from a time (s) of a fluid of a density, kg/m^3."""
         grid = self._grid
         speed = dt / grid.spacing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +39,8 @@ _SAME_STEP = 1e-9
 class LatticeBoltzmann(Solver[LatticeReport]):
     """A fluid as populations that stream from cell to cell and collide: one pass over memory for each step, and no linear solve.
 
-    Steps have the length at which fluid of the greatest speed passes `lattice_speed` cells. The flow is slightly compressible: pressures are
-    those of a gas whose sound passes a cell in 1.73 steps.
+    Steps have the length at which fluid of the greatest speed passes `lattice_speed` cells. The flow is slightly compressible: pressures
+    are those of a gas whose sound passes a cell in 1.73 steps.
 
     A step works in place and cannot be undone; after an error about speeds, the state is that after the step. An interruption comes
     between steps.
@@ -53,8 +52,8 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         lattice: set of velocities: 'D2Q9'; 'D3Q15', 'D3Q19', 'D3Q27'. Default: 'D2Q9' or 'D3Q19'.
         collision: 'trt' (two relaxation times), or 'bgk' (one).
         storage: type of the stored populations: 'float64' (default in 2-D), 'float32' (default in 3-D), or 'int16' (multiples of a unit).
-        boundary: conditions of the sides. `Wall` (with slip='no-slip' half a cell from the cells, perhaps with a velocity), `Prescribed` for
-            a given velocity, `Open` for a given pressure, `ZeroGradient` for an outflow that lets waves out.
+        boundary: conditions of the sides. `Wall` (with slip='no-slip' perhaps with a velocity), `Prescribed` for a given velocity,
+            `Open` for a given pressure, `ZeroGradient` for an outflow that lets waves out.
         solid: the obstacle.
         options: numbers and schemes.
 
@@ -64,6 +63,9 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         viscosity: kinematic, m^2/s.
         max_speed: m/s.
         options: as given.
+        tau: relaxation time of the symmetric populations, in steps.
+        directions: velocities of the lattice (q, dimension), in cells per step; those of `populations`, in their order.
+        weights: of the lattice (q,).
 
     Raises:
         TypeError, ValueError: wrong types or values; a viscosity that is too small for the storage.
@@ -107,9 +109,10 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         self._sides = LatticeSides(grid, checked_sides(grid, resolve(grid, boundary)), o.outflow_relaxation)
         self.flow = self.declare("flow", LatticePopulations(grid.shape, self.lattice, storage_name, o.streaming, o.lattice_speed))
         self.time = self.declare("time", 0.0)
+        self.directions = np.array(self.flow.core.velocities)[:, : grid.dimension]
+        self.weights = np.array(self.flow.core.weights)
         self.step_length = self.declare("step_length", self.max_dt())
-        self._rule = self._rule_of(self.step_length)
-        self._set_sides()
+        self._use_step(self.step_length)
         self._walls = LatticeSolid(grid, self.flow.core, o.walls == "interpolated", solid)
         self._walls.place(self.time, self.step_length, moving=False)
         self._known = False
@@ -133,25 +136,9 @@ class LatticeBoltzmann(Solver[LatticeReport]):
                 f"dt must be at most {SPEED_LIMIT * self.grid.spacing / self.max_speed:g} s at this max_speed, not {length:g} s"
             )
         with self.exclusive():
-            rule = self._rule_of(length)
-            self.flow.core.rescale(self._rule, rule, length / self.step_length)
-            self.step_length, self._rule, self._known = length, rule, False
-            self._set_sides()
-
-    @property
-    def tau(self) -> float:
-        """Relaxation time of the symmetric populations, in steps."""
-        return float(self._rule.tau)
-
-    @property
-    def directions(self) -> npt.NDArray[np.int64]:
-        """Velocities of the lattice (q, dimension), in cells per step; those of `populations`, in their order."""
-        return np.array(self.flow.core.velocities)[:, : self.grid.dimension]
-
-    @property
-    def weights(self) -> Floats:
-        """Weights of the lattice (q,)."""
-        return np.array(self.flow.core.weights)
+            before, ratio = self._rule, length / self.step_length
+            self._use_step(length)
+            self.flow.core.rescale(before, self._rule, ratio)
 
     @property
     def populations(self) -> Floats:
@@ -172,12 +159,14 @@ class LatticeBoltzmann(Solver[LatticeReport]):
     @property
     def density(self) -> Floats:
         """Density of the cells, kg/m^3; see `pressure` for what it means."""
-        return self.options.density * (1.0 + self._moments()[0])
+        result: Floats = self.options.density * (1.0 + self._moments()[0])
+        return result
 
     @property
     def pressure(self) -> Floats:
         """Pressure of the cells, Pa, 0 at the density of rest."""
-        return self.options.density / 3.0 * (self.grid.spacing / self.step_length) ** 2 * self._moments()[0]
+        result: Floats = self.options.density / 3.0 * (self.grid.spacing / self.step_length) ** 2 * self._moments()[0]
+        return result
 
     @property
     def velocity(self) -> Floats:
@@ -232,15 +221,12 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         Raises:
             ValueError: another solid.
         """
-        return self.force_and_torque_on(solid, np.zeros(self.grid.dimension))[0]
+        return self.loads_on(solid, np.zeros(self.grid.dimension))[0]
 
-    def torque_on(self, solid: Solid | Shape, about: npt.ArrayLike) -> Floats:
-        """Return the mean torque about a point (m), N m (one number in 2-D, N), likewise."""
-        return self.force_and_torque_on(solid, np.array(_checks.vector("about", np.asarray(about), self.grid.dimension)))[1]
-
-    def force_and_torque_on(self, solid: Solid | Shape, about: Floats) -> tuple[Floats, Floats]:
-        """Return both, see `force_on` and `torque_on`."""
-        force, torque = self._walls.force_and_torque(solid, about)
+    def loads_on(self, solid: Solid | Shape, about: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return the mean force as `force_on`, and the mean torque about a point (m), N m (one number in 2-D, N)."""
+        place = np.array(_checks.vector("about", np.asarray(about), self.grid.dimension))
+        force, torque = self._walls.force_and_torque(solid, place)
         scale = self.options.density * self.grid.spacing ** (self.grid.dimension + 1) / self.step_length**2
         return force * scale, torque * scale
 
@@ -279,7 +265,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         """Return the step (s) in which fluid of the greatest speed passes `lattice_speed` cells."""
         return self.options.lattice_speed * self.grid.spacing / self.max_speed
 
-    def step(self, dt: float | None = None, on_stage: OnStage | None = None, **options: Any) -> LatticeReport:
+    def step(self, dt: float | None = None, on_stage: OnStage | None = None, **options: object) -> LatticeReport:
         """Advance by one step.
 
         Args:
@@ -303,7 +289,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
     def collide_and_stream(self, dt: float) -> None:
         """Let the populations collide and stream once."""
         if self._sides.varies:
-            self._set_sides()
+            self._sides.set(self.flow.core, self.time, self.step_length, self.options.density)
         self._known = False
         self._walls.place(self.time + dt, dt, moving=True)
         scale = self.options.density * self.grid.spacing**self.grid.dimension
@@ -311,7 +297,8 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         speed, refused = self.flow.core.step(self._rule)
         self.running_report.max_speed = math.nan if refused and speed <= SPEED_LIMIT else speed * self.grid.spacing / self.step_length
 
-    def _rule_of(self, dt: float) -> Any:
+    def _use_step(self, dt: float) -> None:
+        """Use steps of dt seconds from now on."""
         h, o = self.grid.spacing, self.options
         viscosity = self.viscosity * dt / (h * h)
         kind = np.float64 if self.flow.storage == "float64" else np.float32
@@ -320,10 +307,9 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         push = [a * dt * dt / h for a in self._acceleration]
         form = EDDY_VISCOSITY("eddy_viscosity", o.eddy_viscosity)
         magic = min(WALL_MAGIC, SLOWEST_ODD * 3.0 * viscosity) if o.magic is None else o.magic
-        return _fluids.CollisionRule(self._kind, viscosity, magic, push, o.smagorinsky, form, SPEED_LIMIT)
-
-    def _set_sides(self) -> None:
-        self._sides.set(self.flow.core, self.time, self.step_length, self.options.density)
+        self._rule = _fluids.CollisionRule(self._kind, viscosity, magic, push, o.smagorinsky, form, SPEED_LIMIT)
+        self.step_length, self.tau, self._known = dt, float(self._rule.tau), False
+        self._sides.set(self.flow.core, self.time, dt, o.density)
 
     def _moments(self) -> tuple[Floats, Floats]:
         """Return density less 1, and velocity (m/s), of the present state."""
@@ -334,8 +320,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         return self._density, self._velocity
 
     def _state_replaced(self) -> None:
-        self._rule, self._known = self._rule_of(self.step_length), False
-        self._set_sides()
+        self._use_step(self.step_length)
         self._walls.forget()
         self._walls.place(self.time, self.step_length, moving=False, fill=False)
 

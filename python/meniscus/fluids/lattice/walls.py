@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
 from meniscus.core.memory import MemoryOwner
 from meniscus.grid.face_arrays import domain_images, shifts_to_images
 from meniscus.grid.uniform import Grid
@@ -38,7 +38,7 @@ class LatticeSolid(MemoryOwner):
 
     borrowed = ("_core", "_solid", "_members")
 
-    def __init__(self, grid: Grid, core: Any, interpolated: bool, solid: Solid | Shape | None) -> None:
+    def __init__(self, grid: Grid, core: _fluids.LatticeFlow, interpolated: bool, solid: Solid | Shape | None) -> None:
         self._grid, self._core, self._interpolated = grid, core, interpolated
         self._images = [np.ascontiguousarray(s) for s in domain_images(grid)]
         self._solid: Solid | None = None
@@ -182,7 +182,8 @@ class LatticeSolid(MemoryOwner):
             return np.zeros(len(points), np.int32)
         shifts = [np.zeros(self._grid.dimension), *self._close]
         distances = [np.min([m.signed_distance(np.ascontiguousarray(points - s), time) for s in shifts], axis=0) for m in self._members]
-        return np.argmin(distances, axis=0).astype(np.int32)
+        nearest: npt.NDArray[np.int32] = np.argmin(distances, axis=0).astype(np.int32)
+        return nearest
 
     def _add_cells(self, solid: Solid, time: float) -> None:
         """Add the cells of the solid and its images to the core."""

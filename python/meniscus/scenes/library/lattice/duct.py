@@ -13,7 +13,7 @@ from meniscus.fluids.lattice.options import Collision, LatticeName, LatticeOptio
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
-from meniscus.scenes.lattice import Floats, LatticeScene
+from meniscus.scenes.library.lattice.lattice_scene import Floats, LatticeScene
 from meniscus.scenes.scene import parameter
 
 _TERMS = 60

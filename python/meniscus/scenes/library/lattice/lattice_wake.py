@@ -12,8 +12,9 @@ from meniscus import _checks
 from meniscus.fluids.lattice.options import LatticeOptions
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import CellField, Grid, Open, Prescribed, Wall
+from meniscus.grid.boundary import SideCondition
 from meniscus.io.frames import FrameData
-from meniscus.scenes.lattice import Floats, LatticeScene
+from meniscus.scenes.library.lattice.lattice_scene import Floats, LatticeScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import KinematicSolid, Sphere
 
@@ -47,7 +48,7 @@ class LatticeWake(LatticeScene):
         h = HEIGHT / n
         grid = Grid((round(LENGTH / h), n), h)
         still = Wall(slip="no-slip")
-        sides = {"x-": Prescribed(inflow), "x+": Open(), "y-": still, "y+": still}
+        sides: dict[str, SideCondition] = {"x-": Prescribed(inflow), "x+": Open(), "y-": still, "y+": still}
         options = LatticeOptions(lattice_speed=self.lattice_speed, smagorinsky=self.smagorinsky)
         viscosity = SPEED * DIAMETER / _checks.positive("reynolds", self.reynolds)
         self.cylinder = KinematicSolid(Sphere(CENTER, 0.5 * DIAMETER))

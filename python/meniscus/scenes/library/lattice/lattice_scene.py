@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ class LatticeScene(Scene):
         """Kinetic energy, largest speed, and the mass beyond that of rest."""
         squares = (self.fluid.velocity**2).sum(axis=0)
         cell = self.fluid.grid.spacing**self.fluid.grid.dimension
-        result: dict[str, Any] = {
+        result = {
             "kinetic energy": 0.5 * self.fluid.options.density * float(squares.sum()) * cell,
             "max speed": float(np.sqrt(squares.max())),
             "excess mass": self.fluid.mass,
