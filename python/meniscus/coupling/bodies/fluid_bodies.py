@@ -81,8 +81,10 @@ class FluidBodies(Solver[FluidBodiesReport]):
     step_writes = ()
 
     def __init__(self, fluid: LatticeBoltzmann, world: World) -> None:
-        self.fluid = self.declare("fluid", _checks.one_of_type("fluid", fluid, LatticeBoltzmann))
+        _checks.one_of_type("fluid", fluid, LatticeBoltzmann)
+        # The world first: a fluid that is restored looks where the bodies are.
         self.world = self.declare("world", _checks.one_of_type("world", world, World))
+        self.fluid = self.declare("fluid", fluid)
         if world.bodies or world.others:
             raise ValueError("world must have rigid bodies alone")
         forms = [BodyForm(body, fluid.grid.dimension, f"body {i}") for i, body in enumerate(world.rigid.bodies)]

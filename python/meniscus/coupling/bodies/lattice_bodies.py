@@ -70,8 +70,10 @@ class LatticeBodies:
     def __init__(self, fluid: LatticeBoltzmann, forms: Sequence[BodyForm]) -> None:
         self._fluid, self._forms = fluid, tuple(forms)
         self._solids = [FormSolid(form) for form in forms]
-        own = () if fluid.solid is None else (fluid.solid,)
-        members: list[Solid] = [*own, *self._solids]
+        given = fluid.solid
+        own = given.solids if isinstance(given, SolidGroup) else () if given is None else (given,)
+        # A copy of a fluid comes with the bodies of the other one.
+        members: list[Solid] = [*(solid for solid in own if not isinstance(solid, FormSolid)), *self._solids]
         if members:
             fluid.solid = SolidGroup(members)
 

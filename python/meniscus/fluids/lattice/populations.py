@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.state import Arguments, State
 from meniscus.fluids.lattice.options import LATTICE, LATTICE_STORAGE, STREAMING
@@ -54,6 +55,7 @@ class LatticePopulations(State):
             raise TypeError("populations in the snapshot must be an array of uint8")
         if not isinstance(memory, np.ndarray) or len(memory) != len(self.core.memory):
             raise ValueError("memory in the snapshot must be that of the same sides")
+        _checks.require_finite("memory", memory)
         stored: npt.NDArray[Any] = np.ascontiguousarray(bits).view(self.storage)
         if stored.dtype.kind == "f" and not np.isfinite(stored).all():
             raise ValueError("populations in the snapshot must be finite")

@@ -171,7 +171,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
     @property
     def velocity(self) -> Floats:
         """Velocity of the cells (dimension, *shape), m/s; 0 in solids. Read-only; the next call after a step overwrites it."""
-        view = self._moments()[1].view()
+        view: Floats = self._moments()[1][...]
         view.flags.writeable = False
         return view
 
@@ -179,13 +179,15 @@ class LatticeBoltzmann(Solver[LatticeReport]):
     def strain_rate(self) -> Floats:
         """Norm of the strain rate of the cells, sqrt(S_ab S_ab), 1/s, from the populations alone."""
         result: Floats = self.flow.core.strain(self._rule)[0]
-        return result / self.step_length
+        result /= self.step_length
+        return result
 
     @property
     def total_viscosity(self) -> Floats:
         """Viscosity of the cells with that of eddies, m^2/s."""
         result: Floats = self.flow.core.strain(self._rule)[1]
-        return result * (self.grid.spacing**2 / self.step_length)
+        result *= self.grid.spacing**2 / self.step_length
+        return result
 
     @property
     def mass(self) -> float:
@@ -276,18 +278,18 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         Raises:
             ValueError: the flow was too fast, or no longer finite; the state is that after the step.
         """
-        length = self.step_length if dt is None else _checks.positive("dt", dt)
-        if abs(length - self.step_length) > _SAME_STEP * self.step_length:
-            self.dt = length
-        report = super().step(length, on_stage, **options)
+        report = super().step(self.step_length if dt is None else dt, on_stage, **options)
         limit = SPEED_LIMIT * self.grid.spacing / self.step_length
         if not report.max_speed <= limit:
             raise ValueError(f"the flow was faster than the lattice allows, {limit:g} m/s, before the step that ended at {self.time:g} s")
         return report
 
-    @stage(reads=("flow", "time"), writes=(), positive=True)
+    # What the sweep overwrites is nowhere else, so no copy is kept: it comes last, and nothing breaks it off.
+    @stage(reads=("flow", "time", "step_length"), writes=(), positive=True)
     def collide_and_stream(self, dt: float) -> None:
-        """Let the populations collide and stream once."""
+        """Let the populations collide and stream once, for dt seconds."""
+        if abs(dt - self.step_length) > _SAME_STEP * self.step_length:
+            self.dt = dt
         if self._sides.varies:
             self._sides.set(self.flow.core, self.time, self.step_length, self.options.density)
         self._known = False
