@@ -11,7 +11,16 @@ import numpy as np
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
 from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
-from meniscus.fluids import LatticeBoltzmann, LiquidOptions, LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
+from meniscus.fluids import (
+    LatticeBoltzmann,
+    LiquidOptions,
+    LiquidSolver,
+    OpenLiquid,
+    ParticleLiquidSolver,
+    SmokeSolver,
+    TetVOF,
+    VortexParticles,
+)
 from meniscus.solids import (
     Attractor,
     DeformableBody,

@@ -116,10 +116,8 @@ class SolidWalls {
   /// Force (n, D) that each link gave its solid in the last step, in lattice units.
   void forces(double* out) const {
     for (std::size_t i = 0; i < links_.size(); ++i)
-      for (int d = 0; d < D; ++d) {
-        const double left = links_[i].left, back = links_[i].back;
-        *out++ = L::e[links_[i].direction][d] * (left + back) - places_[i].velocity[d] * (left - back);
-      }
+      for (int d = 0; d < D; ++d)
+        *out++ = L::e[links_[i].direction][d] * (static_cast<double>(links_[i].left) + static_cast<double>(links_[i].back));
   }
 
  private:

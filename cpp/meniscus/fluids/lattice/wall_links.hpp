@@ -8,9 +8,8 @@
 /// Half-way walls keep the mass; others leak a little. What they have added, beyond what half-way walls with the same velocities
 /// would, is taken back from all links in the next steps, little by little.
 ///
-/// Source: Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427, section 5 (central linear interpolation); Wen,
-/// Zhang, Tu, Wang and Fang 2014, J. Comput. Phys. 266, 161 (momentum exchange of walls that move); Müller et al. 2008,
-/// section 10.4 (half-way).
+/// Source: Ginzburg, Verhaeghe and d'Humières 2008, Commun. Comput. Phys. 3, 427, section 5 (central linear interpolation); Ladd
+/// 1994, J. Fluid Mech. 271, 285 (momentum exchange of walls that move); Müller et al. 2008, section 10.4 (half-way).
 #pragma once
 
 #include "meniscus/core/cancellation.hpp"
