@@ -56,6 +56,7 @@ void bind_liquid_exchange(py::module_& m);
 void bind_liquid_seeding(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
+void bind_lattice(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
 void bind_force(py::module_& m);
@@ -137,6 +138,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_procedural_flow(fluids);
   bind_vorticity(fluids);
+  bind_lattice(fluids);
   bind_pressure(fluids);
   bind_viscosity(fluids);
   bind_buoyancy(fluids);

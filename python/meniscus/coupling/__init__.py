@@ -1,5 +1,6 @@
 """Coupling of solids and fluids: the mesh of air around an animated creature, water around it, and thin shells in smoke."""
 
+from meniscus.coupling.bodies.fluid_bodies import FluidBodies, FluidBodiesReport
 from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
@@ -29,6 +30,8 @@ __all__ = [
     "ClosedShellAudit",
     "Degenerate",
     "DropSource",
+    "FluidBodies",
+    "FluidBodiesReport",
     "FluidWorld",
     "FluidWorldLedger",
     "FluidWorldReport",

@@ -22,6 +22,8 @@ from meniscus.fluids.flows.procedural import (
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport, VorticityOptions
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.lattice.options import LatticeOptions, LatticeReport
+from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -54,6 +56,9 @@ __all__ = [
     "Emitter",
     "Flow",
     "InviscidStepInfo",
+    "LatticeBoltzmann",
+    "LatticeOptions",
+    "LatticeReport",
     "LiquidExchange",
     "LiquidOptions",
     "LiquidParticles",

@@ -10,8 +10,17 @@ import numpy as np
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
-from meniscus.coupling import FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
-from meniscus.fluids import LiquidOptions, LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
+from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
+from meniscus.fluids import (
+    LatticeBoltzmann,
+    LiquidOptions,
+    LiquidSolver,
+    OpenLiquid,
+    ParticleLiquidSolver,
+    SmokeSolver,
+    TetVOF,
+    VortexParticles,
+)
 from meniscus.solids import (
     Attractor,
     DeformableBody,
@@ -126,6 +135,21 @@ def smoke(seed: int) -> SmokeSolver:
     made = SmokeSolver(GRID)
     made.density.array[...] = np.random.default_rng(seed).random(GRID.shape)
     made.step(0.01 * seed)
+    return made
+
+
+def lattice(seed: int) -> LatticeBoltzmann:
+    made = LatticeBoltzmann(GRID, 0.01, 1.0)
+    made.set_flow(np.random.default_rng(seed).uniform(-0.1, 0.1, (2, *GRID.shape)))
+    made.step()
+    return made
+
+
+def bodies_in_lattice(seed: int) -> FluidBodies:
+    made_world = ms.solids.World(gravity=(0.0, 0.0, -1.0))
+    made_world.add(ms.solids.RigidBody.sphere(0.3, 3.0, pose=ms.surface.Pose((0.5, 0.5, 0.4 + 0.1 * seed))))
+    made = FluidBodies(LatticeBoltzmann(ms.Grid((10, 10, 12), 0.1), 0.01, 1.0), made_world)
+    made.step()
     return made
 
 
@@ -282,6 +306,7 @@ STATES = (
         lists=("_triangles", "spray"),
     ),
     Specimen(SmokeSolver, smoke, step),
+    Specimen(LatticeBoltzmann, lattice, lambda s: s.step()),
     Specimen(LiquidSolver, liquid, step),
     Specimen(ParticleLiquidSolver, particle_liquid, step),
     Specimen(TetVOF, water_in_tets, step),
@@ -293,6 +318,15 @@ STATES = (
     Specimen(World, world, step, infinite=OF_PULLS, lists=(*RIGID, *LOOP), free_names=("mark",)),
     Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, lists=(*RIGID, "passed"), free_names=("mark",)),
     Specimen(ShellCoupling, shells, step, members=("solver",)),
+    Specimen(
+        FluidBodies,
+        bodies_in_lattice,
+        lambda s: s.step(),
+        infinite=OF_PULLS,
+        lists=(*RIGID, *LOOP),
+        free_names=("mark",),
+        members=("fluid", "world"),
+    ),
     Specimen(
         FluidWorld,
         floating,

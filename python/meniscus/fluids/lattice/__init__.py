@@ -1,0 +1,1 @@
+"""Lattice Boltzmann method."""
