@@ -7,6 +7,7 @@ namespace meniscus::bindings {
 void bind_core(py::module_& m);
 void bind_numerics(py::module_& m);
 void bind_rotation(py::module_& m);
+void bind_multipole(py::module_& m);
 void bind_solve(py::module_& m);
 void bind_communicators(py::module_& m);
 void bind_grid(py::module_& m);
@@ -92,6 +93,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
   bind_numerics(numerics);
   bind_rotation(numerics);
+  bind_multipole(numerics);
   bind_solve(numerics);
   auto parallel = m.def_submodule("parallel", "Ranks that exchange messages.");
   bind_communicators(parallel);
