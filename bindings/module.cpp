@@ -57,6 +57,7 @@ void bind_liquid_exchange(py::module_& m);
 void bind_liquid_seeding(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
+void bind_vortex_sheet(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
 void bind_force(py::module_& m);
@@ -139,6 +140,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_procedural_flow(fluids);
   bind_vorticity(fluids);
+  bind_vortex_sheet(fluids);
   bind_pressure(fluids);
   bind_viscosity(fluids);
   bind_buoyancy(fluids);

@@ -7,7 +7,7 @@ namespace meniscus::bindings {
 namespace {
 
 using numerics::FastMultipole;
-using numerics::VortexKernel;
+using numerics::BiotSavartKernel;
 using Floats = py::array_t<double>;
 
 Index rows(const py::array& points) { return points.ndim() == 2 ? points.shape(0) : 0; }
@@ -15,7 +15,7 @@ Index rows(const py::array& points) { return points.ndim() == 2 ? points.shape(0
 Floats like_points(Index n) { return Floats({static_cast<py::ssize_t>(n), py::ssize_t{3}}); }
 
 std::unique_ptr<FastMultipole> make(const py::array& sources, const std::optional<py::array>& targets, double accuracy,
-                                    VortexKernel vortex, double core, int order, Index most_points) {
+                                    BiotSavartKernel vortex, double core, int order, Index most_points) {
   const auto* x = data_of<double>(sources, "sources");
   const auto* y = targets ? data_of<double>(*targets, "targets") : nullptr;
   const Index n = rows(sources), m = targets ? rows(*targets) : n;
@@ -46,10 +46,10 @@ py::tuple laplace(const FastMultipole& self, const py::array& charges, const std
 }  // namespace
 
 void bind_multipole(py::module_& m) {
-  py::native_enum<VortexKernel>(m, "VortexKernel", "enum.Enum")
-      .value("singular", VortexKernel::singular)
-      .value("mollified", VortexKernel::mollified)
-      .value("second_order", VortexKernel::second_order)
+  py::native_enum<BiotSavartKernel>(m, "BiotSavartKernel", "enum.Enum")
+      .value("singular", BiotSavartKernel::singular)
+      .value("mollified", BiotSavartKernel::mollified)
+      .value("second_order", BiotSavartKernel::second_order)
       .finalize();
   py::class_<FastMultipole>(m, "FastMultipole")
       .def(py::init(&make), py::arg("sources"), py::arg("targets"), py::arg("accuracy"), py::arg("vortex"), py::arg("core"), py::arg("order"),
@@ -86,7 +86,7 @@ void bind_multipole(py::module_& m) {
       py::arg("sources"), py::arg("targets"), py::arg("charges"), py::arg("dipoles"));
   m.def(
       "direct_biot_savart",
-      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& strengths, VortexKernel vortex, double core) {
+      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& strengths, BiotSavartKernel vortex, double core) {
         const Index n = rows(sources), count = targets ? rows(*targets) : n;
         const auto* x = data_of<double>(sources, "sources");
         const auto* y = targets ? data_of<double>(*targets, "targets") : nullptr;

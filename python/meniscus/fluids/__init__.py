@@ -39,6 +39,8 @@ from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjecti
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.fluids.sheets.single_layer import SingleLayer
+from meniscus.fluids.sheets.vortex_sheet import SheetReport, VortexSheet
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.grid.transport.advection import advect
@@ -69,6 +71,8 @@ __all__ = [
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "SheetReport",
+    "SingleLayer",
     "SmokeOptions",
     "SmokeReport",
     "SmokeSolver",
@@ -85,6 +89,7 @@ __all__ = [
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "VortexSheet",
     "VorticityOptions",
     "WallAdhesion",
     "WaterRequests",

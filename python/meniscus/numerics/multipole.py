@@ -12,9 +12,9 @@ from meniscus._meniscus import numerics as _numerics
 from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
-VortexKernel = Literal["singular", "mollified", "second-order"]
+BiotSavartKernel = Literal["singular", "mollified", "second-order"]
 
-VORTEX_KERNEL = CoreOption(VortexKernel, _numerics.VortexKernel)
+BIOT_SAVART_KERNEL = CoreOption(BiotSavartKernel, _numerics.BiotSavartKernel)
 _SMALLEST_ACCURACY = 1e-13
 
 
@@ -27,7 +27,8 @@ class FastMultipole:
     Args:
         sources: (n, 3), m.
         targets: (m, 3), m. None: the sources.
-        accuracy: relative error of all potentials, or gradients, or velocities together, in the mean square; 1e-13 to 0.1.
+        accuracy: relative error of all potentials, or gradients, or velocities together, in the mean square; 1e-13 to 0.1. Dipoles, which
+            are one more derivative, can have some times more at targets away from all sources.
         kernel: of vortices: "singular"; "mollified", times 1 - exp(-(r / core)^3); "second-order", twice that less the same with twice the
             core: velocities on a vortex sheet then have an error of second order in the core, and not of first.
         core: radius of vortices, m; their boxes are not much smaller.
@@ -45,7 +46,7 @@ class FastMultipole:
         targets: npt.ArrayLike | None = None,
         accuracy: float = 1e-6,
         *,
-        kernel: VortexKernel = "singular",
+        kernel: BiotSavartKernel = "singular",
         core: float = 0.0,
     ) -> None:
         x = _rows("sources", sources)
@@ -139,7 +140,7 @@ def direct_biot_savart(
     strengths: npt.ArrayLike,
     targets: npt.ArrayLike | None = None,
     *,
-    kernel: VortexKernel = "singular",
+    kernel: BiotSavartKernel = "singular",
     core: float = 0.0,
 ) -> Floats:
     """Return what `FastMultipole.biot_savart` does, pair by pair: the reference, for some ten thousand points.
@@ -153,9 +154,9 @@ def direct_biot_savart(
     return velocity
 
 
-def _vortex(kernel: VortexKernel, core: float) -> tuple[_numerics.VortexKernel, float]:
+def _vortex(kernel: BiotSavartKernel, core: float) -> tuple[_numerics.BiotSavartKernel, float]:
     """Return the kernel and its core, checked."""
-    chosen, length = VORTEX_KERNEL("kernel", kernel), _checks.number("core", core)
+    chosen, length = BIOT_SAVART_KERNEL("kernel", kernel), _checks.number("core", core)
     if kernel == "singular" and length != 0.0:
         raise ValueError("core must be 0 for the singular kernel")
     if kernel != "singular" and length <= 0.0:

@@ -17,11 +17,12 @@ int order_for(double accuracy) {
   return std::clamp(static_cast<int>(std::ceil(digits * (0.75 + 0.25 * digits) + 0.3)), 2, largest_order);
 }
 
-Index most_points_for(int order) { return 10 * order; }
+/// Points of a leaf for which translations and pairs of points take about the same time.
+Index most_points_for(int order) { return 10 + 8 * order; }
 
 double core_error(double accuracy) { return 0.1 * accuracy; }
 
-PairKernel vortex_kernel(VortexKernel vortex, double core) { return {PairSum::vortices, vortex, core}; }
+PairKernel vortex_kernel(BiotSavartKernel vortex, double core) { return {PairSum::vortices, vortex, core}; }
 
 OctreeOptions tree_options(const MultipoleOptions& options, int order) {
   return {options.most_points > 0 ? options.most_points : most_points_for(order),
@@ -104,7 +105,7 @@ void FastMultipole::laplace(const double* charges, int columns, double* potentia
   const auto run = [&](PairSum sum, int first, int count) {
     std::array<Column, 3> strengths{};
     for (int k = 0; k < count; ++k) strengths[k] = {charges + first + k, columns};
-    evaluate({sum, VortexKernel::singular, 0.0}, std::span(strengths).first(count));
+    evaluate({sum, BiotSavartKernel::singular, 0.0}, std::span(strengths).first(count));
     for (int k = 0; k < count; ++k) {
       store(4 * k, 1.0, potential + first + k, columns);
       for (int d = 0; d < 3; ++d) store(4 * k + 1 + d, 1.0, gradient + 3 * (first + k) + d, 3 * columns);
@@ -118,7 +119,7 @@ void FastMultipole::laplace(const double* charges, int columns, double* potentia
 void FastMultipole::laplace(const double* charges, const double* dipoles, double* potential, double* gradient) const {
   const std::scoped_lock lock(busy_);
   const std::array<Column, 4> strengths{{{charges, 1}, {dipoles, 3}, {dipoles + 1, 3}, {dipoles + 2, 3}}};
-  evaluate({PairSum::dipoles, VortexKernel::singular, 0.0}, strengths);
+  evaluate({PairSum::dipoles, BiotSavartKernel::singular, 0.0}, strengths);
   store(0, 1.0, potential, 1);
   for (int d = 0; d < 3; ++d) store(1 + d, 1.0, gradient + d, 3);
 }
@@ -140,7 +141,7 @@ void direct_laplace(const double* sources, Index n, const double* targets, Index
     by_columns(dipoles, n, moments);
     for (int k = 0; k < 3; ++k) from[k + 1] = moments.data() + k * n;
   }
-  direct({dipoles ? PairSum::dipoles : PairSum::charges, VortexKernel::singular, 0.0}, sources, n, targets, m,
+  direct({dipoles ? PairSum::dipoles : PairSum::charges, BiotSavartKernel::singular, 0.0}, sources, n, targets, m,
          std::span(from).first(dipoles ? 4 : 1), to);
   for (Index i = 0; i < m; ++i) {
     potential[i] = values[i];
@@ -148,7 +149,7 @@ void direct_laplace(const double* sources, Index n, const double* targets, Index
   }
 }
 
-void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, VortexKernel vortex,
+void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, BiotSavartKernel vortex,
                         double core, double* velocity) {
   std::vector<double> values(3 * m, 0.0), columns;
   by_columns(strengths, n, columns);

@@ -16,7 +16,7 @@ namespace meniscus::numerics {
 
 struct MultipoleOptions {
   double accuracy = 1e-6;  ///< relative error in the mean square, of potentials and of gradients
-  VortexKernel vortex = VortexKernel::singular;
+  BiotSavartKernel vortex = BiotSavartKernel::singular;
   double core = 0.0;      ///< m, of vortices
   int order = 0;          ///< of expansions; 0: what the accuracy needs
   Index most_points = 0;  ///< of a leaf; 0: what is fastest
@@ -53,7 +53,7 @@ class FastMultipole {
 
   int order_;
   double accuracy_;
-  VortexKernel vortex_;
+  BiotSavartKernel vortex_;
   double core_;
   Octree tree_;
   mutable std::mutex busy_;
@@ -63,7 +63,7 @@ class FastMultipole {
 /// The same sums point by point, without a tree: the reference. Outputs and inputs as those of the class.
 void direct_laplace(const double* sources, Index n, const double* targets, Index m, const double* charges, const double* dipoles,
                     double* potential, double* gradient);
-void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, VortexKernel vortex,
+void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, BiotSavartKernel vortex,
                         double core, double* velocity);
 
 }  // namespace meniscus::numerics

@@ -6,7 +6,7 @@
 /// Source: Greengard and Rokhlin 1997; the normalisation and the recurrences are textbook relations of Legendre functions.
 #pragma once
 
-#include "meniscus/numerics/lane_pack.hpp"
+#include "meniscus/numerics/multipole/octet.hpp"
 
 #include <vector>
 
@@ -42,30 +42,30 @@ DerivativeTables derivative_tables(int order);
 /// Calls visit(term, value) for the regular harmonics of eight points times `base`. Irregular ones are the regular ones of
 /// x / |x|^2 times 1 / |x|.
 template <class Visit>
-MENISCUS_INLINE void for_each_harmonic(int order, const HarmonicFactors& f, const PackVec3& x, const Pack& base, Visit&& visit) {
-  const Pack r2 = dot(x, x);
-  Pack c = base, s = splat(0.0);
+MENISCUS_INLINE void for_each_harmonic(int order, const HarmonicFactors& f, const OctetVec3& x, const Octet& base, Visit&& visit) {
+  const Octet r2 = dot(x, x);
+  Octet c = base, s = eight(0.0);
   {
-    Pack before = splat(0.0), now = c;
+    Octet before = eight(0.0), now = c;
     visit(0, now);
     for (int n = 0; n < order; ++n) {
-      const Pack next = splat(f.up[triangular(n, 0)]) * (x.z * now) - splat(f.down[triangular(n, 0)]) * (r2 * before);
+      const Octet next = eight(f.up[triangular(n, 0)]) * (x.z * now) - eight(f.down[triangular(n, 0)]) * (r2 * before);
       before = now;
       now = next;
       visit(cosine(n + 1, 0), now);
     }
   }
   for (int m = 1; m <= order; ++m) {
-    const Pack d = splat(f.diagonal[m]);
-    const Pack next_c = d * (x.x * c - x.y * s);
+    const Octet d = eight(f.diagonal[m]);
+    const Octet next_c = d * (x.x * c - x.y * s);
     s = d * (x.x * s + x.y * c);
     c = next_c;
-    Pack before_c = splat(0.0), before_s = splat(0.0), now_c = c, now_s = s;
+    Octet before_c = eight(0.0), before_s = eight(0.0), now_c = c, now_s = s;
     visit(cosine(m, m), now_c);
     visit(sine(m, m), now_s);
     for (int n = m; n < order; ++n) {
-      const Pack up = splat(f.up[triangular(n, m)]) * x.z, down = splat(f.down[triangular(n, m)]) * r2;
-      const Pack after_c = up * now_c - down * before_c, after_s = up * now_s - down * before_s;
+      const Octet up = eight(f.up[triangular(n, m)]) * x.z, down = eight(f.down[triangular(n, m)]) * r2;
+      const Octet after_c = up * now_c - down * before_c, after_s = up * now_s - down * before_s;
       before_c = now_c, before_s = now_s;
       now_c = after_c, now_s = after_s;
       visit(cosine(n + 1, m), now_c);

@@ -101,7 +101,7 @@ void MultipolePasses::add_children(int level) {
       for (int d = 0; d < densities_; ++d) {
         ExpansionLanes lanes;
         const auto flush = [&] {
-          for (int i = lanes.count; i < pack_size; ++i) lanes.from[i] = lanes.from[0];
+          for (int i = lanes.count; i < octet_size; ++i) lanes.from[i] = lanes.from[0];
           if (lanes.count > 0) translations_.multipole_to_parent(octant, lanes);
           lanes.count = 0;
         };
@@ -112,7 +112,7 @@ void MultipolePasses::add_children(int level) {
             if (child.octant() != octant || child.sources() == 0) continue;
             lanes.from[lanes.count] = multipole(c, d);
             lanes.to[lanes.count++] = multipole(b, d);
-            if (lanes.count == pack_size) flush();
+            if (lanes.count == octet_size) flush();
           }
         }
         flush();
@@ -126,7 +126,7 @@ void MultipolePasses::take_from_parents(int level) {
       for (int d = 0; d < densities_; ++d) {
         ExpansionLanes lanes;
         const auto flush = [&] {
-          for (int i = lanes.count; i < pack_size; ++i) lanes.from[i] = lanes.from[0];
+          for (int i = lanes.count; i < octet_size; ++i) lanes.from[i] = lanes.from[0];
           if (lanes.count > 0) translations_.local_to_child(octant, lanes);
           lanes.count = 0;
         };
@@ -135,7 +135,7 @@ void MultipolePasses::take_from_parents(int level) {
           if (box.octant() != octant || box.targets() == 0) continue;
           lanes.from[lanes.count] = local(box.parent, d);
           lanes.to[lanes.count++] = local(b, d);
-          if (lanes.count == pack_size) flush();
+          if (lanes.count == octet_size) flush();
         }
         flush();
       }
@@ -169,11 +169,11 @@ void MultipolePasses::take_from_far(int level) {
     auto place = first;
     for (const BoxPair& p : pairs) sorted[place[p.direction]++] = p;
     for (int direction = 0; direction < Translations::directions; ++direction)
-      for (std::int32_t i = first[direction]; i < first[direction + 1]; i += pack_size)
+      for (std::int32_t i = first[direction]; i < first[direction + 1]; i += octet_size)
         for (int d = 0; d < densities_; ++d) {
           ExpansionLanes lanes;
-          lanes.count = std::min(pack_size, first[direction + 1] - i);
-          for (int lane = 0; lane < pack_size; ++lane) {
+          lanes.count = std::min(octet_size, first[direction + 1] - i);
+          for (int lane = 0; lane < octet_size; ++lane) {
             const BoxPair& p = sorted[i + (lane < lanes.count ? lane : 0)];
             lanes.from[lane] = multipole(p.from, d);
             lanes.to[lane] = local(p.to, d);

@@ -6,54 +6,51 @@
 namespace meniscus::numerics {
 namespace {
 
-using PackBits = unsigned long long __attribute__((vector_size(64)));
-
-MENISCUS_INLINE PackBits bits_of(const Pack& x) {
-  PackBits b;
-  std::memcpy(&b, &x, sizeof b);
-  return b;
-}
-MENISCUS_INLINE Pack from_bits(const PackBits& b) {
-  Pack x;
-  std::memcpy(&x, &b, sizeof x);
-  return x;
-}
-
 /// 1 / sqrt(x) to rounding, zero for zero: a guess from the exponent, and a step of fourth and one of third order. Divisions and
 /// roots of the processor take longer.
-MENISCUS_INLINE Pack inverse_root(const Pack& x) {
+MENISCUS_INLINE Half inverse_root(const Half& x) {
   constexpr unsigned long long guess = 0x5fe6eb50c7b537a9ULL;  // error of at most 3.5 % (Lomont 2003)
-  Pack y = from_bits(guess - (bits_of(x) >> 1));
-  const Pack h = 1.0 - x * (y * y);
+  Half y = (Half)(guess - ((HalfBits)x >> 1));
+  const Half h = 1.0 - x * (y * y);
   y += y * (h * (0.5 + h * (0.375 + h * 0.3125)));
-  const Pack g = 1.0 - x * (y * y);
+  const Half g = 1.0 - x * (y * y);
   y += y * (g * (0.5 + g * 0.375));
-  return select(x > 0.0, y, splat(0.0));
+  return x > 0.0 ? y : Half{0.0, 0.0, 0.0, 0.0};
 }
+MENISCUS_INLINE Octet inverse_root(const Octet& x) { return {inverse_root(x.low), inverse_root(x.high)}; }
 
 /// exp(-t) - 1 for t >= 0, with a small relative error for small t, too.
-MENISCUS_INLINE Pack exp_minus_one(const Pack& argument) {
-  const Pack t = min(argument, splat(64.0));
+MENISCUS_INLINE Half exp_minus_one(const Half& argument) {
+  constexpr double most = 64.0;
+  const Half t = argument < most ? argument : Half{most, most, most, most};
   constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: the sum has the rounded number in its last bits
-  const Pack shifted = t * 1.4426950408889634 + magic;
-  const Pack k = shifted - magic;
-  const Pack r = (k * 6.93147180369123816490e-01 - t) + k * 1.90821492927058770002e-10;  // log 2 in two parts
-  Pack p = splat(1.0 / 6227020800.0);
+  const Half shifted = t * 1.4426950408889634 + magic;
+  const Half k = shifted - magic;
+  const Half r = (k * 6.93147180369123816490e-01 - t) + k * 1.90821492927058770002e-10;  // log 2 in two parts
+  constexpr double last = 1.0 / 6227020800.0;
+  Half p{last, last, last, last};
   for (const double c : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0})
     p = p * r + 1.0 / c;
   p *= r;
-  const Pack scale = from_bits((1023ULL << 52) - (bits_of(shifted) << 52));
+  const Half scale = (Half)((1023ULL << 52) - ((HalfBits)shifted << 52));
   return scale * p + (scale - 1.0);
 }
+MENISCUS_INLINE Octet exp_minus_one(const Octet& t) { return {exp_minus_one(t.low), exp_minus_one(t.high)}; }
 
-/// 1 - exp(-s^3), or its combination of second order, over r^3.
-template <VortexKernel Kernel>
-MENISCUS_INLINE Pack core_factor(const Pack& r3, double inverse_core_cubed) {
-  if constexpr (Kernel == VortexKernel::mollified) {
-    return -exp_minus_one(r3 * inverse_core_cubed);
+MENISCUS_INLINE bool any_below(const Octet& x, double limit) {
+  const auto low = x.low < limit, high = x.high < limit;
+  const auto either = low | high;
+  return (either[0] | either[1] | either[2] | either[3]) != 0;
+}
+
+/// 1 - exp(-s^3), or its combination of second order.
+template <BiotSavartKernel Kernel>
+MENISCUS_INLINE Octet core_factor(const Octet& r3, double inverse_core_cubed) {
+  if constexpr (Kernel == BiotSavartKernel::mollified) {
+    return -exp_minus_one(inverse_core_cubed * r3);
   } else {
-    const Pack wide = exp_minus_one(r3 * (0.125 * inverse_core_cubed));
-    Pack narrow = wide;
+    const Octet wide = exp_minus_one((0.125 * inverse_core_cubed) * r3);
+    Octet narrow = wide;
     for (int i = 0; i < 3; ++i) narrow = narrow * (2.0 + narrow);  // e^8 - 1 of e - 1
     return wide - 2.0 * narrow;
   }
@@ -61,9 +58,9 @@ MENISCUS_INLINE Pack core_factor(const Pack& r3, double inverse_core_cubed) {
 
 struct Charge {
   static constexpr int strengths = 1, values = 4;
-  MENISCUS_INLINE static void add(const PackVec3& d, const Pack& r2, const std::array<double, 1>& q, Pack* sum) {
-    const Pack inverse = inverse_root(r2), potential = splat(q[0]) * inverse;
-    const Pack slope = potential * (inverse * inverse);
+  MENISCUS_INLINE static void add(const OctetVec3& d, const Octet& r2, const std::array<double, 1>& q, Octet* sum) {
+    const Octet inverse = inverse_root(r2), potential = eight(q[0]) * inverse;
+    const Octet slope = potential * (inverse * inverse);
     sum[0] += potential;
     sum[1] -= slope * d.x;
     sum[2] -= slope * d.y;
@@ -73,11 +70,11 @@ struct Charge {
 
 struct ThreeCharges {
   static constexpr int strengths = 3, values = 12;
-  MENISCUS_INLINE static void add(const PackVec3& d, const Pack& r2, const std::array<double, 3>& q, Pack* sum) {
-    const Pack inverse = inverse_root(r2), cubed = inverse * (inverse * inverse);
-    const PackVec3 slope = cubed * d;
+  MENISCUS_INLINE static void add(const OctetVec3& d, const Octet& r2, const std::array<double, 3>& q, Octet* sum) {
+    const Octet inverse = inverse_root(r2), cubed = inverse * (inverse * inverse);
+    const OctetVec3 slope = cubed * d;
     for (int k = 0; k < 3; ++k) {
-      const Pack strength = splat(q[k]);
+      const Octet strength = eight(q[k]);
       sum[4 * k] += strength * inverse;
       sum[4 * k + 1] -= strength * slope.x;
       sum[4 * k + 2] -= strength * slope.y;
@@ -88,55 +85,60 @@ struct ThreeCharges {
 
 struct Dipole {
   static constexpr int strengths = 4, values = 4;
-  MENISCUS_INLINE static void add(const PackVec3& d, const Pack& r2, const std::array<double, 4>& q, Pack* sum) {
-    const Pack inverse = inverse_root(r2), square = inverse * inverse, cubed = inverse * square;
-    const PackVec3 p{splat(q[1]), splat(q[2]), splat(q[3])};
-    const Pack along = dot(p, d);
-    sum[0] += splat(q[0]) * inverse + along * cubed;
-    const Pack slope = (splat(q[0]) + 3.0 * along * square) * cubed;
+  MENISCUS_INLINE static void add(const OctetVec3& d, const Octet& r2, const std::array<double, 4>& q, Octet* sum) {
+    const Octet inverse = inverse_root(r2), square = inverse * inverse, cubed = inverse * square;
+    const OctetVec3 p{eight(q[1]), eight(q[2]), eight(q[3])};
+    const Octet along = dot(p, d);
+    sum[0] += eight(q[0]) * inverse + along * cubed;
+    const Octet slope = (eight(q[0]) + 3.0 * (along * square)) * cubed;
     sum[1] += p.x * cubed - slope * d.x;
     sum[2] += p.y * cubed - slope * d.y;
     sum[3] += p.z * cubed - slope * d.z;
   }
 };
 
-template <VortexKernel Kernel>
+template <BiotSavartKernel Kernel>
 struct Vortex {
   static constexpr int strengths = 3, values = 3;
   double inverse_core_cubed, reach_squared;
-  MENISCUS_INLINE void add(const PackVec3& d, const Pack& r2, const std::array<double, 3>& w, Pack* sum) const {
-    const Pack inverse = inverse_root(r2);
-    Pack factor = inverse * (inverse * inverse);
-    if constexpr (Kernel != VortexKernel::singular)
-      if (any(r2 < reach_squared)) factor *= core_factor<Kernel>(r2 * r2 * inverse, inverse_core_cubed);
-    const PackVec3 turned = cross({splat(w[0]), splat(w[1]), splat(w[2])}, d);
+  MENISCUS_INLINE void add(const OctetVec3& d, const Octet& r2, const std::array<double, 3>& w, Octet* sum) const {
+    const Octet inverse = inverse_root(r2);
+    Octet factor = inverse * (inverse * inverse);
+    if constexpr (Kernel != BiotSavartKernel::singular)
+      if (any_below(r2, reach_squared)) factor *= core_factor<Kernel>(r2 * r2 * inverse, inverse_core_cubed);
+    const OctetVec3 turned = cross({eight(w[0]), eight(w[1]), eight(w[2])}, d);
     sum[0] += factor * turned.x;
     sum[1] += factor * turned.y;
     sum[2] += factor * turned.z;
   }
 };
 
+/// Eight points from `first` on; the last one stands in for those behind the end.
+MENISCUS_INLINE OctetVec3 load_points(const PointRange& points, Index first) {
+  std::array<std::array<double, octet_size>, 3> p;
+  for (int lane = 0; lane < octet_size; ++lane) {
+    const Index i = std::min(first + lane, points.end - 1);
+    p[0][lane] = points.x[i], p[1][lane] = points.y[i], p[2][lane] = points.z[i];
+  }
+  return {load_octet(p[0].data()), load_octet(p[1].data()), load_octet(p[2].data())};
+}
+
 template <class Kernel>
 void add_pairs_of(const Kernel& kernel, const PointRange& targets, const PointRange& sources,
                   std::span<const double* const> strengths, std::span<const SourceRange> ranges, std::span<double* const> values) {
   simd_dispatch([&] {
-    for (Index i = targets.begin; i < targets.end; i += pack_size) {
-      PackVec3 x;
-      for (int lane = 0; lane < pack_size; ++lane) {
-        const Index t = std::min(i + lane, targets.end - 1);
-        x.x[lane] = targets.x[t], x.y[lane] = targets.y[t], x.z[lane] = targets.z[t];
-      }
-      std::array<Pack, Kernel::values> sum;
-      sum.fill(splat(0.0));
+    for (Index i = targets.begin; i < targets.end; i += octet_size) {
+      const OctetVec3 x = load_points(targets, i);
+      std::array<Octet, Kernel::values> sum;
+      sum.fill(eight(0.0));
       for (const SourceRange& range : ranges)
         for (Index j = range[0]; j < range[1]; ++j) {
           std::array<double, Kernel::strengths> q;
           for (int k = 0; k < Kernel::strengths; ++k) q[k] = strengths[k][j];
-          const PackVec3 d{x.x - sources.x[j], x.y - sources.y[j], x.z - sources.z[j]};
+          const OctetVec3 d{x.x - sources.x[j], x.y - sources.y[j], x.z - sources.z[j]};
           kernel.add(d, dot(d, d), q, sum.data());
         }
-      for (int v = 0; v < Kernel::values; ++v)
-        for (int lane = 0; lane < pack_size && i + lane < targets.end; ++lane) values[v][i + lane] += sum[v][lane];
+      for (int v = 0; v < Kernel::values; ++v) add_lanes(sum[v], targets.end - i, values[v] + i);
     }
   });
 }
@@ -144,17 +146,17 @@ void add_pairs_of(const Kernel& kernel, const PointRange& targets, const PointRa
 /// Beyond this many cores the factor of a kernel is one in double precision.
 constexpr double cores_to_rounding = 3.4;
 
-template <VortexKernel Kernel>
+template <BiotSavartKernel Kernel>
 Vortex<Kernel> vortex(double core) {
-  const double widest = Kernel == VortexKernel::second_order ? 2.0 * core : core;
+  const double widest = Kernel == BiotSavartKernel::second_order ? 2.0 * core : core;
   return {1.0 / (core * core * core), std::pow(cores_to_rounding * widest, 2)};
 }
 
 }  // namespace
 
 double PairKernel::reach(double error) const {
-  if (sum != PairSum::vortices || vortex == VortexKernel::singular) return 0.0;
-  return std::cbrt(-std::log(error)) * (vortex == VortexKernel::second_order ? 2.0 * core : core);
+  if (sum != PairSum::vortices || vortex == BiotSavartKernel::singular) return 0.0;
+  return std::cbrt(-std::log(error)) * (vortex == BiotSavartKernel::second_order ? 2.0 * core : core);
 }
 
 void add_pairs(const PairKernel& kernel, const PointRange& targets, const PointRange& sources,
@@ -171,12 +173,12 @@ void add_pairs(const PairKernel& kernel, const PointRange& targets, const PointR
       break;
   }
   switch (kernel.vortex) {
-    case VortexKernel::singular:
-      return add(Vortex<VortexKernel::singular>{0.0, 0.0});
-    case VortexKernel::mollified:
-      return add(vortex<VortexKernel::mollified>(kernel.core));
-    case VortexKernel::second_order:
-      return add(vortex<VortexKernel::second_order>(kernel.core));
+    case BiotSavartKernel::singular:
+      return add(Vortex<BiotSavartKernel::singular>{0.0, 0.0});
+    case BiotSavartKernel::mollified:
+      return add(vortex<BiotSavartKernel::mollified>(kernel.core));
+    case BiotSavartKernel::second_order:
+      return add(vortex<BiotSavartKernel::second_order>(kernel.core));
   }
 }
 

@@ -9,7 +9,7 @@
 namespace meniscus::numerics {
 
 /// Kernel of the law of Biot and Savart near a vortex, with r over the length `core`.
-enum class VortexKernel : std::int8_t {
+enum class BiotSavartKernel : std::int8_t {
   singular,      ///< 1 / r^3
   mollified,     ///< times 1 - exp(-r^3): first order in the core where the vortices form a sheet (Brochu 2012, equation 6.8)
   second_order,  ///< twice that less the same with twice the core: second order
@@ -25,7 +25,7 @@ enum class PairSum : std::int8_t {
 
 struct PairKernel {
   PairSum sum = PairSum::charges;
-  VortexKernel vortex = VortexKernel::singular;
+  BiotSavartKernel vortex = BiotSavartKernel::singular;
   double core = 0.0;  ///< m
 
   int strengths() const { return sum == PairSum::charges ? 1 : sum == PairSum::dipoles ? 4 : 3; }

@@ -11,12 +11,12 @@ namespace meniscus::numerics {
 namespace {
 constexpr int deepest = 45;         // centres of boxes are exact in double precision down to this level
 constexpr int levels_per_sort = 9;  // by one sort of codes; further ones sort what is left of points in one place
-constexpr Index piece = 8192;       // points of a task
+constexpr Index points_per_task = 8192;       // points of a task
 
 void gather(const double* points, OrderedPoints& ordered) {
   const Index n = ordered.size();
   for (auto* column : {&ordered.x, &ordered.y, &ordered.z}) column->resize(ordered.order.size());
-  parallel_for(0, n, piece, [&](Index begin, Index end) {
+  parallel_for(0, n, points_per_task, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const double* p = points + 3 * ordered.order[i];
       ordered.x[i] = p[0], ordered.y[i] = p[1], ordered.z[i] = p[2];
@@ -73,7 +73,7 @@ void Octree::enclose(const double* points, Index n, Vec<double, 3>& low, Vec<dou
     Vec<double, 3> low, high;
   };
   const Range found = parallel_reduce(
-      0, n, piece, Range{low, high},
+      0, n, points_per_task, Range{low, high},
       [&](Index begin, Index end) {
         Range r{low, high};
         for (Index i = begin; i < end; ++i) {
@@ -109,14 +109,14 @@ std::uint64_t Octree::key(const double* point, int level) const {
 void Octree::sort_range(const double* points, std::vector<Index>& order, Index begin, Index end, int level) {
   std::vector<std::uint64_t>& keys = &order == &sources_.order ? source_keys_ : target_keys_;
   const Index n = end - begin;
-  parallel_for(begin, end, piece, [&](Index b, Index e) {
+  parallel_for(begin, end, points_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) keys[i] = key(points + 3 * order[i], level);
   });
   auto places = workspace_.take<Index>(n);
   auto before = workspace_.take<Index>(n);
   core::radix_sort(keys.data() + begin, places.data(), n, std::uint64_t{1} << (3 * levels_per_sort), workspace_);
   std::copy_n(order.data() + begin, n, before.data());
-  parallel_for(0, n, piece, [&](Index b, Index e) {
+  parallel_for(0, n, points_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) order[begin + i] = before.data()[places.data()[i]];
   });
 }

@@ -6,21 +6,21 @@ namespace meniscus::numerics {
 namespace {
 
 /// Eight points from `first` on relative to a centre, in sides; the last one stands in for those behind the end.
-MENISCUS_INLINE PackVec3 load_points(const PointRange& points, Index first, const Vec<double, 3>& centre, double inverse_side) {
-  PackVec3 p;
-  for (int lane = 0; lane < pack_size; ++lane) {
+MENISCUS_INLINE OctetVec3 load_points(const PointRange& points, Index first, const Vec<double, 3>& centre, double inverse_side) {
+  std::array<std::array<double, octet_size>, 3> p;
+  for (int lane = 0; lane < octet_size; ++lane) {
     const Index i = std::min(first + lane, points.end - 1);
-    p.x[lane] = (points.x[i] - centre[0]) * inverse_side;
-    p.y[lane] = (points.y[i] - centre[1]) * inverse_side;
-    p.z[lane] = (points.z[i] - centre[2]) * inverse_side;
+    p[0][lane] = (points.x[i] - centre[0]) * inverse_side;
+    p[1][lane] = (points.y[i] - centre[1]) * inverse_side;
+    p[2][lane] = (points.z[i] - centre[2]) * inverse_side;
   }
-  return p;
+  return {load_octet(p[0].data()), load_octet(p[1].data()), load_octet(p[2].data())};
 }
 
 /// The point and factor for which regular harmonics are the wanted ones.
-MENISCUS_INLINE Pack as_regular(Harmonics kind, PackVec3& p) {
-  if (kind == Harmonics::regular) return splat(1.0);
-  const Pack inverse_square = splat(1.0) / dot(p, p);
+MENISCUS_INLINE Octet as_regular(Harmonics kind, OctetVec3& p) {
+  if (kind == Harmonics::regular) return eight(1.0);
+  const Octet inverse_square = eight(1.0) / dot(p, p);
   p = inverse_square * p;
   return sqrt(inverse_square);
 }
@@ -29,16 +29,20 @@ template <int Channels>
 void add_terms_of(Harmonics kind, int order, const PointRange& points, const Vec<double, 3>& centre, double side,
                   std::span<const double* const> strengths, std::span<double* const> channels) {
   simd_dispatch([&] {
-    std::array<Pack, Channels * terms(largest_order + 1)> sum;
-    std::fill_n(sum.begin(), Channels * terms(order), splat(0.0));
+    std::array<Octet, Channels * terms(largest_order + 1)> sum;
+    std::fill_n(sum.begin(), Channels * terms(order), eight(0.0));
     const HarmonicFactors& factors = HarmonicFactors::get();
-    for (Index i = points.begin; i < points.end; i += pack_size) {
-      PackVec3 p = load_points(points, i, centre, 1.0 / side);
-      std::array<Pack, Channels> strength;
+    for (Index i = points.begin; i < points.end; i += octet_size) {
+      OctetVec3 p = load_points(points, i, centre, 1.0 / side);
+      std::array<Octet, Channels> strength;
       for (int c = 0; c < Channels; ++c)
-        for (int lane = 0; lane < pack_size; ++lane) strength[c][lane] = i + lane < points.end ? strengths[c][i + lane] : 0.0;
-      const Pack base = as_regular(kind, p);
-      for_each_harmonic(order, factors, p, base, [&](int term, const Pack& value) {
+        {
+          std::array<double, octet_size> s;
+          for (int lane = 0; lane < octet_size; ++lane) s[lane] = i + lane < points.end ? strengths[c][i + lane] : 0.0;
+          strength[c] = load_octet(s.data());
+        }
+      const Octet base = as_regular(kind, p);
+      for_each_harmonic(order, factors, p, base, [&](int term, const Octet& value) {
         for (int c = 0; c < Channels; ++c) sum[term * Channels + c] += strength[c] * value;
       });
     }
@@ -54,16 +58,15 @@ void add_values_of(Harmonics kind, int order, const PointRange& points, const Ve
     const HarmonicFactors& factors = HarmonicFactors::get();
     std::array<const double*, Channels> from;
     std::copy_n(channels.begin(), Channels, from.begin());
-    for (Index i = points.begin; i < points.end; i += pack_size) {
-      PackVec3 p = load_points(points, i, centre, 1.0 / side);
-      const Pack base = as_regular(kind, p);
-      std::array<Pack, Channels> sum;
-      sum.fill(splat(0.0));
-      for_each_harmonic(order, factors, p, base, [&](int term, const Pack& value) {
-        for (int c = 0; c < Channels; ++c) sum[c] += splat(from[c][term]) * value;
+    for (Index i = points.begin; i < points.end; i += octet_size) {
+      OctetVec3 p = load_points(points, i, centre, 1.0 / side);
+      const Octet base = as_regular(kind, p);
+      std::array<Octet, Channels> sum;
+      sum.fill(eight(0.0));
+      for_each_harmonic(order, factors, p, base, [&](int term, const Octet& value) {
+        for (int c = 0; c < Channels; ++c) sum[c] += eight(from[c][term]) * value;
       });
-      for (int c = 0; c < Channels; ++c)
-        for (int lane = 0; lane < pack_size && i + lane < points.end; ++lane) values[c][i + lane] += sum[c][lane];
+      for (int c = 0; c < Channels; ++c) add_lanes(sum[c], points.end - i, values[c] + i);
     }
   });
 }

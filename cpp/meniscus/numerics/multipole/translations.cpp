@@ -36,11 +36,11 @@ void for_each_wigner(int order, double angle, Visit&& visit) {
 /// out(i) = sum over j of coefficient(i, j) in(j), in blocks of four rows that stay in registers.
 template <int Rows, class Coefficient, class In, class Out>
 MENISCUS_INLINE void multiply_rows(int first, int columns, Coefficient&& coefficient, In&& in, Out&& out) {
-  std::array<Pack, Rows> sum;
-  for (int r = 0; r < Rows; ++r) sum[r] = splat(0.0);
+  std::array<Octet, Rows> sum;
+  for (int r = 0; r < Rows; ++r) sum[r] = eight(0.0);
   for (int j = 0; j < columns; ++j) {
-    const Pack& value = in(j);
-    for (int r = 0; r < Rows; ++r) sum[r] += splat(coefficient(first + r, j)) * value;
+    const Octet& value = in(j);
+    for (int r = 0; r < Rows; ++r) sum[r] += eight(coefficient(first + r, j)) * value;
   }
   for (int r = 0; r < Rows; ++r) out(first + r) = sum[r];
 }
@@ -58,34 +58,34 @@ MENISCUS_INLINE void multiply(int rows, int columns, Coefficient&& coefficient, 
 
 /// The matrices of a turn act on the terms of each degree; `back` applies their transposes.
 template <bool Back>
-MENISCUS_INLINE void turn_terms(int order, const double* matrix, const Pack* in, Pack* out) {
+MENISCUS_INLINE void turn_terms(int order, const double* matrix, const Octet* in, Octet* out) {
   for (int n = 0; n <= order; ++n)
     for (int part = 0; part < 2; ++part) {
       const int size = n + 1 - part, first = part == 0 ? cosine(n, 0) : sine(n, 1);
       multiply(
           size, size, [&](int i, int j) { return Back ? matrix[j * size + i] : matrix[i * size + j]; },
-          [&](int j) -> const Pack& { return in[first + j]; }, [&](int i) -> Pack& { return out[first + i]; });
+          [&](int j) -> const Octet& { return in[first + j]; }, [&](int i) -> Octet& { return out[first + i]; });
       matrix += size * size;
     }
 }
 
-MENISCUS_INLINE void shift_terms(int order, const double* axial, const Pack* in, Pack* out) {
+MENISCUS_INLINE void shift_terms(int order, const double* axial, const Octet* in, Octet* out) {
   for (int m = 0; m <= order; ++m) {
     const int size = order + 1 - m;
     const auto coefficient = [&](int i, int j) { return axial[i * size + j]; };
     multiply(
-        size, size, coefficient, [&](int j) -> const Pack& { return in[cosine(m + j, m)]; },
-        [&](int i) -> Pack& { return out[cosine(m + i, m)]; });
+        size, size, coefficient, [&](int j) -> const Octet& { return in[cosine(m + j, m)]; },
+        [&](int i) -> Octet& { return out[cosine(m + i, m)]; });
     if (m > 0)
       multiply(
-          size, size, coefficient, [&](int j) -> const Pack& { return in[sine(m + j, m)]; },
-          [&](int i) -> Pack& { return out[sine(m + i, m)]; });
+          size, size, coefficient, [&](int j) -> const Octet& { return in[sine(m + j, m)]; },
+          [&](int i) -> Octet& { return out[sine(m + i, m)]; });
     axial += size * size;
   }
 }
 
-MENISCUS_INLINE Pack gather(const std::array<const double*, pack_size>& p, int i) {
-  return Pack{p[0][i], p[1][i], p[2][i], p[3][i], p[4][i], p[5][i], p[6][i], p[7][i]};
+MENISCUS_INLINE Octet gather(const std::array<const double*, octet_size>& p, int i) {
+  return {Half{p[0][i], p[1][i], p[2][i], p[3][i]}, Half{p[4][i], p[5][i], p[6][i], p[7][i]}};
 }
 
 /// Logarithms of factorials, in more digits than the tables keep.
@@ -167,18 +167,18 @@ Translations::Translations(int order) : order_(order), far_(directions), up_(8),
 
 void Translations::apply(const Shift& shift, const ExpansionLanes& lanes) const {
   simd_dispatch([&] {
-    std::array<Pack, terms(largest_order)> a, b;
+    std::array<Octet, terms(largest_order)> a, b;
     const double* turned = shift.before.data();
     for (int n = 0; n <= order_; ++n)
       for (int m = 0; m <= n; ++m, turned += 2) {
-        const Pack c = gather(lanes.from, cosine(n, m));
+        const Octet c = gather(lanes.from, cosine(n, m));
         if (m == 0) {
-          a[cosine(n, 0)] = splat(turned[0]) * c;
+          a[cosine(n, 0)] = eight(turned[0]) * c;
           continue;
         }
-        const Pack s = gather(lanes.from, sine(n, m));
-        a[cosine(n, m)] = splat(turned[0]) * c + splat(turned[1]) * s;
-        a[sine(n, m)] = splat(turned[0]) * s - splat(turned[1]) * c;
+        const Octet s = gather(lanes.from, sine(n, m));
+        a[cosine(n, m)] = eight(turned[0]) * c + eight(turned[1]) * s;
+        a[sine(n, m)] = eight(turned[0]) * s - eight(turned[1]) * c;
       }
     turn_terms<false>(order_, shift.turn->matrix.data(), a.data(), b.data());
     shift_terms(order_, shift.axial->data(), b.data(), a.data());
@@ -186,20 +186,20 @@ void Translations::apply(const Shift& shift, const ExpansionLanes& lanes) const 
     turned = shift.after.data();
     for (int n = 0; n <= order_; ++n)
       for (int m = 0; m <= n; ++m, turned += 2) {
-        const Pack& c = b[cosine(n, m)];
+        const Octet& c = b[cosine(n, m)];
         if (m == 0) {
-          a[cosine(n, 0)] = splat(turned[0]) * c;
+          a[cosine(n, 0)] = eight(turned[0]) * c;
           continue;
         }
-        const Pack& s = b[sine(n, m)];
-        a[cosine(n, m)] = splat(turned[0]) * c - splat(turned[1]) * s;
-        a[sine(n, m)] = splat(turned[0]) * s + splat(turned[1]) * c;
+        const Octet& s = b[sine(n, m)];
+        a[cosine(n, m)] = eight(turned[0]) * c - eight(turned[1]) * s;
+        a[sine(n, m)] = eight(turned[0]) * s + eight(turned[1]) * c;
       }
     const int n = terms(order_);
     for (int lane = 0; lane < lanes.count; ++lane) {
       const double* const from = reinterpret_cast<const double*>(a.data()) + lane;
       double* const to = lanes.to[lane];
-      for (int i = 0; i < n; ++i) to[i] += from[pack_size * i];
+      for (int i = 0; i < n; ++i) to[i] += from[octet_size * i];
     }
   });
 }

@@ -15,8 +15,8 @@ namespace meniscus::numerics {
 
 /// Eight expansions or fewer, by their first coefficients.
 struct ExpansionLanes {
-  std::array<const double*, pack_size> from;
-  std::array<double*, pack_size> to;
+  std::array<const double*, octet_size> from;
+  std::array<double*, octet_size> to;
   int count = 0;
 };
 
