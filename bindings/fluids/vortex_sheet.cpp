@@ -60,6 +60,13 @@ void bind_single_layer(py::module_& m) {
             return py::make_tuple(info.iterations, info.converged, info.history);
           },
           py::arg("normal_velocity"), py::arg("tolerance"), py::arg("max_iterations"))
+      .def("normal_velocity",
+           [](const SingleLayer& self) {
+             Floats found(static_cast<py::ssize_t>(self.size()));
+             const std::span<double> out(found.mutable_data(), self.areas().size());
+             interruptible([&] { self.multiply(self.density(), out); });
+             return found;
+           })
       .def(
           "velocity",
           [](const SingleLayer& self, const py::array& points) {

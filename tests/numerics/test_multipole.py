@@ -111,7 +111,8 @@ def test_other_targets(rng: np.random.Generator) -> None:
         tree = FastMultipole(x, y)
         for found, exact in zip(tree.laplace(q, p), direct_laplace(x, q, y, p), strict=True):
             assert found.shape == exact.shape
-            assert relative(found, exact) < 3e-6
+            # In the cloud there is little but the far field, to which errors are relative.
+                assert relative(found, exact) < 4e-6
 
 
 def test_dense_sources_beside_few_targets_and_the_reverse(rng: np.random.Generator) -> None:
@@ -120,7 +121,7 @@ def test_dense_sources_beside_few_targets_and_the_reverse(rng: np.random.Generat
     for x, y in ((fine, coarse), (coarse, fine)):
         q, p = rng.standard_normal(len(x)), 1e-3 * rng.standard_normal((len(x), 3))
         for found, exact in zip(FastMultipole(x, y, 1e-7).laplace(q, p), direct_laplace(x, q, y, p), strict=True):
-            assert relative(found, exact) < 3e-7
+            assert relative(found, exact) < 1e-7
 
 
 def test_columns_share_the_tree(rng: np.random.Generator) -> None:

@@ -27,8 +27,7 @@ class FastMultipole:
     Args:
         sources: (n, 3), m.
         targets: (m, 3), m. None: the sources.
-        accuracy: relative error of all potentials, or gradients, or velocities together, in the mean square; 1e-13 to 0.1. Dipoles, which
-            are one more derivative, can have some times more at targets away from all sources.
+        accuracy: relative error of all potentials, or gradients, or velocities together, in the mean square; 1e-13 to 0.1.
         kernel: of vortices: "singular"; "mollified", times 1 - exp(-(r / core)^3); "second-order", twice that less the same with twice the
             core: velocities on a vortex sheet then have an error of second order in the core, and not of first.
         core: radius of vortices, m; their boxes are not much smaller.

@@ -54,18 +54,15 @@ def test_normal_flow_at_the_centres_and_beside_the_solid() -> None:
     layer = SingleLayer(ellipsoid(4))
     wind = np.array([0.0, 0.6, 0.8])
     layer.solve(-layer.normals @ wind)
-    just_outside = layer.centres + 1e-9 * layer.normals
+    assert np.abs(layer.normal_velocity() + layer.normals @ wind).max() < 1e-6
     edge = np.sqrt(4 / np.sqrt(3) * layer.areas.mean())
-    flow = layer.velocity(just_outside) + wind
-    # Sources on flat triangles, exactly, and the operator of midpoints differ by the curvature.
-    assert np.abs(np.einsum("ij,ij->i", flow, layer.normals)).max() < 0.02
     points = layer.centres + 0.5 * edge * layer.normals
     r = np.linalg.norm(points, axis=1)[:, None]
     exact = wind - (3 * (points @ wind)[:, None] * points / r**2 - wind) / (2 * r**3)
-    assert np.abs(layer.velocity(points) + wind - exact).max() < 0.01
+    assert np.abs(layer.velocity(points) + wind - exact).max() < 0.005
 
 
-def test_two_solids_and_a_torus() -> None:
+def test_two_solids_and_their_flux() -> None:
     one = ellipsoid(3)
     both = ms.mesh.TriangleMesh(
         np.concatenate([one.vertices, 0.5 * one.vertices + [1.8, 0, 0]]),
@@ -75,8 +72,6 @@ def test_two_solids_and_a_torus() -> None:
     f = np.ascontiguousarray(-layer.normals[:, 0])
     assert layer.solve(f).iterations <= 8
     assert abs((layer.density * layer.areas).sum() + f @ layer.areas) < 1e-6  # flux, by Gauss
-    torus = ms.surface.remesh if False else None
-    assert torus is None
 
 
 def test_state_and_refusals() -> None:

@@ -63,13 +63,20 @@ FastMultipole::FastMultipole(const double* sources, Index n, const double* targe
   tree_.find_near(few_points(order_));
 }
 
+/// Dipoles are one more derivative, which takes some more terms.
+int FastMultipole::order_of(const PairKernel& kernel) const {
+  constexpr int more = 4;
+  return kernel.sum == PairSum::dipoles ? std::min(order_ + more, largest_order) : order_;
+}
+
 Index FastMultipole::bytes() const {
   return tree_.bytes() +
          static_cast<Index>((strengths_.capacity() + values_.capacity() + multipoles_.capacity() + locals_.capacity()) * sizeof(double));
 }
 
 void FastMultipole::evaluate(const PairKernel& kernel, std::span<const Column> strengths) const {
-  const Index n = sources(), m = targets(), size = boxes() * MultipolePasses::densities(kernel) * terms(order_);
+  const int order = order_of(kernel);
+  const Index n = sources(), m = targets(), size = boxes() * MultipolePasses::densities(kernel) * terms(order);
   strengths_.resize(kernel.strengths() * n);
   values_.resize(kernel.values() * m);
   if (static_cast<Index>(multipoles_.size()) < size) {
@@ -88,7 +95,7 @@ void FastMultipole::evaluate(const PairKernel& kernel, std::span<const Column> s
   });
   parallel_for(0, static_cast<Index>(values_.size()), Index{1} << 16,
                [&](Index begin, Index end) { std::fill(values_.begin() + begin, values_.begin() + end, 0.0); });
-  MultipolePasses(tree_, order_, kernel, std::span(from).first(kernel.strengths()), std::span(to).first(kernel.values()),
+  MultipolePasses(tree_, order, few_points(order_), kernel, std::span(from).first(kernel.strengths()), std::span(to).first(kernel.values()),
                   multipoles_.data(), locals_.data())
       .run();
 }

@@ -47,6 +47,7 @@ class FastMultipole {
     const double* first;
     Index stride;
   };
+  int order_of(const PairKernel& kernel) const;
   /// Sums for columns of strengths into `values_`, in the order of the tree.
   void evaluate(const PairKernel& kernel, std::span<const Column> strengths) const;
   void store(int value, double factor, double* first, Index stride) const;

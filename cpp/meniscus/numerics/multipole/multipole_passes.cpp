@@ -23,7 +23,7 @@ struct BoxPair {
 
 Index few_points(int order) { return terms(order) / 3; }
 
-MultipolePasses::MultipolePasses(const Octree& tree, int order, const PairKernel& kernel, std::span<const double* const> strengths,
+MultipolePasses::MultipolePasses(const Octree& tree, int order, Index few, const PairKernel& kernel, std::span<const double* const> strengths,
                                  std::span<double* const> values, double* multipoles, double* locals)
     : tree_(tree),
       order_(order),
@@ -36,7 +36,7 @@ MultipolePasses::MultipolePasses(const Octree& tree, int order, const PairKernel
       locals_(locals),
       translations_(Translations::of_order(order)),
       derivatives_(all_derivatives()),
-      few_(few_points(order)) {}
+      few_(few) {}
 
 PointRange MultipolePasses::sources_of(const Octree::Box& box) const {
   const OrderedPoints& p = tree_.sources();

@@ -12,8 +12,8 @@ Index few_points(int order);
 
 class MultipolePasses {
  public:
-  /// Columns are in the order of the tree; `values` are added to. The expansions hold `densities() * terms(order)` numbers per box.
-  MultipolePasses(const Octree& tree, int order, const PairKernel& kernel, std::span<const double* const> strengths,
+  /// Columns are in the order of the tree; `values` are added to. `few` is that with which the tree found near boxes. The expansions hold `densities() * terms(order)` numbers per box.
+  MultipolePasses(const Octree& tree, int order, Index few, const PairKernel& kernel, std::span<const double* const> strengths,
                   std::span<double* const> values, double* multipoles, double* locals);
 
   static int densities(const PairKernel& kernel) {

@@ -92,8 +92,16 @@ class SingleLayer:
             raise ConvergenceError(f"the sources on the solids did not converge: {reason}; {info.remedy}", info)
         return info
 
+    def normal_velocity(self) -> Floats:
+        """Return the normal velocities (m,), m/s, of the sources at the centres of the triangles, just outside."""
+        found: Floats = self._core.normal_velocity()
+        return found
+
     def velocity(self, points: npt.ArrayLike) -> Floats:
-        """Return the velocities (n, 3), m/s, of the sources at points (n, 3), m; triangles near a point are integrated exactly."""
+        """Return the velocities (n, 3), m/s, of the sources at points (n, 3), m; triangles near a point are integrated exactly.
+
+        Points within 1e-5 edges of the centre of a triangle lose digits: there is `normal_velocity`.
+        """
         x = np.ascontiguousarray(float_rows("points", points, 3))
         _checks.require_finite("points", x)
         found: Floats = self._core.velocity(x)

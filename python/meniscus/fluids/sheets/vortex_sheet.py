@@ -255,7 +255,7 @@ class VortexSheet(Solver[SheetReport]):
             values = [vertices @ self._gravity, middles @ self._gravity]
         else:
             assert self._potential is not None
-            values = [np.asarray(self._potential(x), np.float64) for x in (np.array(vertices), middles)]
+            values = [np.ascontiguousarray(self._potential(x), np.float64) for x in (np.array(vertices), middles)]
             for value, x in zip(values, (vertices, middles), strict=True):
                 if value.shape != (len(x),):
                     raise ValueError(f"buoyancy must return an array of shape ({len(x)},), not {value.shape}")
