@@ -111,7 +111,7 @@ def test_other_targets(rng: np.random.Generator) -> None:
         tree = FastMultipole(x, y)
         for found, exact in zip(tree.laplace(q, p), direct_laplace(x, q, y, p), strict=True):
             assert found.shape == exact.shape
-            # In the cloud there is little but the far field, to which errors are relative.
+                # In the cloud there is little but the far field, to which errors are relative.
                 assert relative(found, exact) < 4e-6
 
 
