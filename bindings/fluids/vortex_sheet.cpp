@@ -12,14 +12,16 @@ using mesh::TriangleTopology;
 
 Floats like_points(Index n) { return Floats({static_cast<py::ssize_t>(n), py::ssize_t{3}}); }
 
-std::span<mesh::Point> points_in(Floats& a) { return {reinterpret_cast<mesh::Point*>(a.mutable_data()), static_cast<std::size_t>(a.shape(0))}; }
+std::span<mesh::Point> points_in(Floats& a) {
+  return {reinterpret_cast<mesh::Point*>(a.mutable_data()), static_cast<std::size_t>(a.shape(0))};
+}
 
 /// A mesh of NumPy arrays, whose triangles may be a copy.
 struct SheetArrays {
   SheetArrays(const py::array& x, const py::array& t) : points(positions_of(x, "points")), triangles(triangles_of(t)) {}
   std::span<const mesh::Point> points;
   Indices<mesh::Triangle> triangles;
-  fluids::SheetView view() const & { return {points, triangles}; }
+  fluids::SheetView view() const& { return {points, triangles}; }
 };
 
 std::span<const double> numbers_of(const py::array& a, const char* name, Index n) {
@@ -145,7 +147,8 @@ void bind_vortex_sheet(py::module_& m) {
         const SheetArrays old(points, triangles), now(new_points, new_triangles);
         const auto before = old.view(), after = now.view();
         const auto g = numbers_of(circulation, "circulation", circulation.size());
-        return copied(std::span<const double>(interruptible([&] { return fluids::transfer_circulation(events, rule, before, g, after); })));
+        return copied(
+            std::span<const double>(interruptible([&] { return fluids::transfer_circulation(events, rule, before, g, after); })));
       },
       py::arg("events"), py::arg("rule"), py::arg("points"), py::arg("triangles"), py::arg("circulation"), py::arg("new_points"),
       py::arg("new_triangles"));

@@ -6,8 +6,8 @@
 namespace meniscus::bindings {
 namespace {
 
-using numerics::FastMultipole;
 using numerics::BiotSavartKernel;
+using numerics::FastMultipole;
 using Floats = py::array_t<double>;
 
 Index rows(const py::array& points) { return points.ndim() == 2 ? points.shape(0) : 0; }
@@ -19,7 +19,9 @@ std::unique_ptr<FastMultipole> make(const py::array& sources, const std::optiona
   const auto* x = data_of<double>(sources, "sources");
   const auto* y = targets ? data_of<double>(*targets, "targets") : nullptr;
   const Index n = rows(sources), m = targets ? rows(*targets) : n;
-  return interruptible([&] { return std::make_unique<FastMultipole>(x, n, y, m, numerics::MultipoleOptions{accuracy, vortex, core, order, most_points}); });
+  return interruptible([&] {
+    return std::make_unique<FastMultipole>(x, n, y, m, numerics::MultipoleOptions{accuracy, vortex, core, order, most_points});
+  });
 }
 
 py::tuple laplace(const FastMultipole& self, const py::array& charges, const std::optional<py::array>& dipoles) {
@@ -52,8 +54,8 @@ void bind_multipole(py::module_& m) {
       .value("second_order", BiotSavartKernel::second_order)
       .finalize();
   py::class_<FastMultipole>(m, "FastMultipole")
-      .def(py::init(&make), py::arg("sources"), py::arg("targets"), py::arg("accuracy"), py::arg("vortex"), py::arg("core"), py::arg("order"),
-           py::arg("most_points"))
+      .def(py::init(&make), py::arg("sources"), py::arg("targets"), py::arg("accuracy"), py::arg("vortex"), py::arg("core"),
+           py::arg("order"), py::arg("most_points"))
       .def_property_readonly("order", &FastMultipole::order)
       .def_property_readonly("levels", &FastMultipole::levels)
       .def_property_readonly("boxes", &FastMultipole::boxes)
@@ -71,7 +73,8 @@ void bind_multipole(py::module_& m) {
           py::arg("strengths"));
   m.def(
       "direct_laplace",
-      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& charges, const std::optional<py::array>& dipoles) {
+      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& charges,
+         const std::optional<py::array>& dipoles) {
         const Index n = rows(sources), count = targets ? rows(*targets) : n;
         const auto* x = data_of<double>(sources, "sources");
         const auto* y = targets ? data_of<double>(*targets, "targets") : nullptr;
@@ -86,7 +89,8 @@ void bind_multipole(py::module_& m) {
       py::arg("sources"), py::arg("targets"), py::arg("charges"), py::arg("dipoles"));
   m.def(
       "direct_biot_savart",
-      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& strengths, BiotSavartKernel vortex, double core) {
+      [](const py::array& sources, const std::optional<py::array>& targets, const py::array& strengths, BiotSavartKernel vortex,
+         double core) {
         const Index n = rows(sources), count = targets ? rows(*targets) : n;
         const auto* x = data_of<double>(sources, "sources");
         const auto* y = targets ? data_of<double>(*targets, "targets") : nullptr;

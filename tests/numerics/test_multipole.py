@@ -111,13 +111,13 @@ def test_other_targets(rng: np.random.Generator) -> None:
         tree = FastMultipole(x, y)
         for found, exact in zip(tree.laplace(q, p), direct_laplace(x, q, y, p), strict=True):
             assert found.shape == exact.shape
-                # In the cloud there is little but the far field, to which errors are relative.
-                assert relative(found, exact) < 4e-6
+            # In the cloud there is little but the far field, to which errors are relative.
+            assert relative(found, exact) < 4e-6
 
 
 def test_dense_sources_beside_few_targets_and_the_reverse(rng: np.random.Generator) -> None:
     """Leaves of different sizes side by side: expansions act on points, and points on expansions."""
-    fine, coarse = 1e-3 * rng.random((5000, 3)), rng.random((3000, 3)) + [1.5e-3, 0, 0]
+    fine, coarse = 1e-3 * rng.random((5000, 3)), rng.random((3000, 3)) + np.array([1.5e-3, 0, 0])
     for x, y in ((fine, coarse), (coarse, fine)):
         q, p = rng.standard_normal(len(x)), 1e-3 * rng.standard_normal((len(x), 3))
         for found, exact in zip(FastMultipole(x, y, 1e-7).laplace(q, p), direct_laplace(x, q, y, p), strict=True):
@@ -163,7 +163,7 @@ def test_refusals(rng: np.random.Generator) -> None:
     x = rng.random((10, 3))
     with pytest.raises(ValueError, match=r"sources must have shape \(n, 3\), not \(10, 2\)"):
         FastMultipole(x[:, :2])
-    with pytest.raises(ValueError, match="accuracy must be between 1e-13 and 0.1, not 1e-20"):
+    with pytest.raises(ValueError, match=r"accuracy must be between 1e-13 and 0\.1, not 1e-20"):
         FastMultipole(x, accuracy=1e-20)
     with pytest.raises(ValueError, match="core must be above 0 for the kernel 'mollified', not 0"):
         FastMultipole(x, kernel="mollified")

@@ -33,14 +33,14 @@ from meniscus.fluids.particles.transfer import grid_to_particles, particle_densi
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.schemes import TransportOptions
+from meniscus.fluids.sheets.single_layer import SingleLayer
+from meniscus.fluids.sheets.vortex_sheet import SheetReport, VortexSheet
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion, TetSolid
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
-from meniscus.fluids.sheets.single_layer import SingleLayer
-from meniscus.fluids.sheets.vortex_sheet import SheetReport, VortexSheet
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.grid.transport.advection import advect

@@ -155,7 +155,8 @@ def test_smoothing_keeps_a_linear_potential() -> None:
 def test_merging_parts_fit_their_constants() -> None:
     """A constant on one of two balls means nothing, before they merge and after it."""
     x = ms.mesh.icosphere(3, 0.5)
-    two = np.concatenate([x.vertices - [0.501, 0, 0], x.vertices + [0.501, 0, 0]])
+    apart = np.array([0.501, 0.0, 0.0])
+    two = np.concatenate([x.vertices - apart, x.vertices + apart])
     mesh = ms.mesh.TriangleMesh(two, np.concatenate([x.triangles, x.triangles + len(x.vertices)]).astype(np.int32))
     results = []
     for constant in (0.0, 100.0):
@@ -182,7 +183,13 @@ def heavy_ball(level: int, mode: int, *, kernel: str, core: float, periods: floa
     x = np.ascontiguousarray(ball.vertices * (1 + 0.01 * shape(z))[:, None])
     surface = ms.surface.TrackedSurface(ms.mesh.TriangleMesh(x, ball.triangles))
     sheet = VortexSheet(
-        surface, lambda p: -0.5 * (p**2).sum(axis=1), kernel, core, accuracy=1e-5, method="rk4", improve=False  # type: ignore[arg-type]
+        surface,
+        lambda p: -0.5 * (p**2).sum(axis=1),
+        kernel,
+        core,
+        accuracy=1e-5,
+        method="rk4",
+        improve=False,  # type: ignore[arg-type]
     )
     period = 2 * np.pi / np.sqrt(mode * (mode + 1) / (2 * mode + 1))
     weights = shape(z) / (shape(z) ** 2).sum()

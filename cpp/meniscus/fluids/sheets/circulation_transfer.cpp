@@ -264,7 +264,8 @@ void follow_smoothing(std::span<const Point> before, const SheetView& after, con
       for (const std::int32_t t : around) {
         const Triangle& c = after.triangles[t];
         const auto& edges = topology.edges_of(t);
-        sum += way.dot(potential_gradient({before[c[0]], before[c[1]], before[c[2]]}, {old[edges[0]], old[edges[1]], old[edges[2]]}));
+        sum += way.dot(
+            potential_gradient({before[c[0]], before[c[1]], before[c[2]]}, {old[edges[0]], old[edges[1]], old[edges[2]]}));
       }
       circulation[e] += sum / static_cast<double>(around.size());
     }

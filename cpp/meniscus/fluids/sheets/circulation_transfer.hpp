@@ -1,9 +1,9 @@
 /// What becomes of the circulations of a vortex sheet when its mesh changes.
 ///
 /// Exact rules: the new edges of a patch get the values, at their middles, of the potential of the old patch. Halves of a split
-/// triangle then have half of its vorticity each, flips and collapses leave a linear potential as it is, and sheets that part keep
-/// what they had. Where two closed parts merge, the constant of the smaller one, which has no meaning, is chosen such that both fit.
-/// The sum of the vorticity does not change by anything that keeps the rim of a patch.
+/// triangle then have half of its vorticity each, flips and collapses leave a linear potential as it is, and sheets that part
+/// keep what they had. Where two closed parts merge, the constant of the smaller one, which has no meaning, is chosen such that
+/// both fit. The sum of the vorticity does not change by anything that keeps the rim of a patch.
 ///
 /// Source: Brochu 2012, section 6.3.1 and Figures 6.2 and 6.3 (the printed rules); the exact ones are ours.
 #pragma once

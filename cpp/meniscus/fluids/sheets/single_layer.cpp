@@ -51,7 +51,8 @@ SingleLayer::SingleLayer(const mesh::TriangleMeshView& surface, double accuracy)
     normals_.push_back(normal / area);
     areas_.push_back(area);
   }
-  tree_ = std::make_unique<numerics::FastMultipole>(numbers(centres_), size(), nullptr, 0, numerics::MultipoleOptions{.accuracy = accuracy});
+  tree_ = std::make_unique<numerics::FastMultipole>(numbers(centres_), size(), nullptr, 0,
+                                                    numerics::MultipoleOptions{.accuracy = accuracy});
   // The flux of a source through all other triangles, as the potential of dipoles along their normals.
   std::vector<mesh::Point> dipoles(centres_.size()), gradient(centres_.size());
   const std::vector<double> charges(centres_.size(), 0.0);
@@ -69,7 +70,8 @@ void SingleLayer::multiply(std::span<const double> density, std::span<double> no
   for (Index i = 0; i < size(); ++i) normal_velocity[i] = diagonal_[i] * density[i] + quarter * normals_[i].dot(gradient[i]);
 }
 
-numerics::BiConjugateGradientsInfo SingleLayer::solve(std::span<const double> normal_velocity, double tolerance, int max_iterations) {
+numerics::BiConjugateGradientsInfo SingleLayer::solve(std::span<const double> normal_velocity, double tolerance,
+                                                      int max_iterations) {
   return numerics::solve_bi_conjugate_gradients([&](std::span<const double> in, std::span<double> out) { multiply(in, out); },
                                                 normal_velocity, density_, tolerance, max_iterations);
 }
@@ -88,7 +90,8 @@ void SingleLayer::add_near(std::span<const mesh::Point> points, std::span<mesh::
   double largest = 0.0;
   for (const double a : areas_) largest = std::max(largest, a);
   constexpr Index most_points = 16;
-  numerics::Octree tree(numbers(centres_), size(), numbers(points), std::ssize(points), {most_points, near_sizes * std::sqrt(largest)});
+  numerics::Octree tree(numbers(centres_), size(), numbers(points), std::ssize(points),
+                        {most_points, near_sizes * std::sqrt(largest)});
   tree.find_near(0);
   parallel_for(0, std::ssize(tree.boxes()), 8, [&](Index begin, Index end) {
     thread_local std::vector<std::int32_t> stack;

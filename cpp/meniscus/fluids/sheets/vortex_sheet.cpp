@@ -56,8 +56,8 @@ double sheet_energy(const SheetView& sheet, const mesh::TriangleTopology& topolo
       std::plus<>());
 }
 
-void buoyant_circulation(const mesh::TriangleTopology& topology, std::span<const double> at_vertices, std::span<const double> at_middles,
-                         std::span<double> rate) {
+void buoyant_circulation(const mesh::TriangleTopology& topology, std::span<const double> at_vertices,
+                         std::span<const double> at_middles, std::span<double> rate) {
   const auto edges = topology.edges();
   parallel_for(0, std::ssize(edges), triangles_per_task, [&](Index begin, Index end) {
     for (Index e = begin; e < end; ++e)

@@ -1,11 +1,12 @@
 /// Vortex sheets on triangle meshes: one circulation per edge, of which the vorticity of the triangles follows.
 ///
-/// The circulation G of an edge is the value, at its middle, of a potential that is linear in each triangle (the element of Crouzeix
-/// and Raviart), and the jump of the potential of the flow across the sheet. The vorticity of a triangle is the sum of its edge
-/// vectors, counter-clockwise, times their circulations: that of the closed triangle and tangent to it. Over a closed mesh it adds
-/// up to zero.
+/// The circulation G of an edge is the value, at its middle, of a potential that is linear in each triangle (the element of
+/// Crouzeix and Raviart), and the jump of the potential of the flow across the sheet. The vorticity of a triangle is the sum of
+/// its edge vectors, counter-clockwise, times their circulations: that of the closed triangle and tangent to it. Over a closed
+/// mesh it adds up to zero.
 ///
-/// Source: Brochu 2012, sections 6.1 and 6.3; the orientation, which is not stated there, is that which makes (6.5) solvable exactly.
+/// Source: Brochu 2012, sections 6.1 and 6.3; the orientation, which is not stated there, is that which makes (6.5) solvable
+/// exactly.
 #pragma once
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"
@@ -30,8 +31,8 @@ double sheet_energy(const SheetView& sheet, const mesh::TriangleTopology& topolo
 
 /// Change of the circulations (m^2/s) in a second where the inside of the sheet has an acceleration that is the gradient of a
 /// potential (m^2/s^2), from its values at vertices and at the middles of edges: minus its mean along each edge.
-void buoyant_circulation(const mesh::TriangleTopology& topology, std::span<const double> at_vertices, std::span<const double> at_middles,
-                         std::span<double> rate);
+void buoyant_circulation(const mesh::TriangleTopology& topology, std::span<const double> at_vertices,
+                         std::span<const double> at_middles, std::span<double> rate);
 
 /// The potential of a triangle at barycentric weights, from the circulations of its edges 01, 12 and 20.
 inline double potential_in(const std::array<double, 3>& edges, const std::array<double, 3>& weights) {

@@ -143,7 +143,8 @@ void BoxTree::sort(std::span<const Box> boxes, Workspace& workspace) {
         }
         hilbert_places(cell);
         for (int k = 0; k < n; ++k)
-          keys.data()[first + k] = numerics::detail::spread(cell[0][k]) << 2 | numerics::detail::spread(cell[1][k]) << 1 | numerics::detail::spread(cell[2][k]);
+          keys.data()[first + k] = numerics::detail::spread(cell[0][k]) << 2 | numerics::detail::spread(cell[1][k]) << 1 |
+                                   numerics::detail::spread(cell[2][k]);
       }
     });
   });

@@ -10,8 +10,8 @@ namespace meniscus::numerics {
 namespace {
 constexpr Index piece = 8192;
 
-/// The order of expansions for an accuracy: a fit to the errors of gradients of charges of random signs in a cube, the greatest of
-/// those found in cubes, spheres, plumes and clusters.
+/// The order of expansions for an accuracy: a fit to the errors of gradients of charges of random signs in a cube, the greatest
+/// of those found in cubes, spheres, plumes and clusters.
 int order_for(double accuracy) {
   const double digits = -std::log10(accuracy);
   return std::clamp(static_cast<int>(std::ceil(digits * (0.75 + 0.25 * digits) + 0.3)), 2, largest_order);
@@ -71,7 +71,8 @@ int FastMultipole::order_of(const PairKernel& kernel) const {
 
 Index FastMultipole::bytes() const {
   return tree_.bytes() +
-         static_cast<Index>((strengths_.capacity() + values_.capacity() + multipoles_.capacity() + locals_.capacity()) * sizeof(double));
+         static_cast<Index>((strengths_.capacity() + values_.capacity() + multipoles_.capacity() + locals_.capacity()) *
+                            sizeof(double));
 }
 
 void FastMultipole::evaluate(const PairKernel& kernel, std::span<const Column> strengths) const {
@@ -90,13 +91,14 @@ void FastMultipole::evaluate(const PairKernel& kernel, std::span<const Column> s
   parallel_for(0, n, piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Index row = tree_.sources().order[i];
-      for (int k = 0; k < kernel.strengths(); ++k) strengths_[k * n + i] = strengths[k].first ? strengths[k].first[row * strengths[k].stride] : 0.0;
+      for (int k = 0; k < kernel.strengths(); ++k)
+        strengths_[k * n + i] = strengths[k].first ? strengths[k].first[row * strengths[k].stride] : 0.0;
     }
   });
   parallel_for(0, static_cast<Index>(values_.size()), Index{1} << 16,
                [&](Index begin, Index end) { std::fill(values_.begin() + begin, values_.begin() + end, 0.0); });
-  MultipolePasses(tree_, order, few_points(order_), kernel, std::span(from).first(kernel.strengths()), std::span(to).first(kernel.values()),
-                  multipoles_.data(), locals_.data())
+  MultipolePasses(tree_, order, few_points(order_), kernel, std::span(from).first(kernel.strengths()),
+                  std::span(to).first(kernel.values()), multipoles_.data(), locals_.data())
       .run();
 }
 
@@ -156,8 +158,8 @@ void direct_laplace(const double* sources, Index n, const double* targets, Index
   }
 }
 
-void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, BiotSavartKernel vortex,
-                        double core, double* velocity) {
+void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths,
+                        BiotSavartKernel vortex, double core, double* velocity) {
   std::vector<double> values(3 * m, 0.0), columns;
   by_columns(strengths, n, columns);
   std::array<double*, 3> to{};

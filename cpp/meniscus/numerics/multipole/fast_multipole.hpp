@@ -64,7 +64,7 @@ class FastMultipole {
 /// The same sums point by point, without a tree: the reference. Outputs and inputs as those of the class.
 void direct_laplace(const double* sources, Index n, const double* targets, Index m, const double* charges, const double* dipoles,
                     double* potential, double* gradient);
-void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths, BiotSavartKernel vortex,
-                        double core, double* velocity);
+void direct_biot_savart(const double* sources, Index n, const double* targets, Index m, const double* strengths,
+                        BiotSavartKernel vortex, double core, double* velocity);
 
 }  // namespace meniscus::numerics

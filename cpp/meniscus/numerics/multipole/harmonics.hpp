@@ -42,7 +42,8 @@ DerivativeTables derivative_tables(int order);
 /// Calls visit(term, value) for the regular harmonics of eight points times `base`. Irregular ones are the regular ones of
 /// x / |x|^2 times 1 / |x|.
 template <class Visit>
-MENISCUS_INLINE void for_each_harmonic(int order, const HarmonicFactors& f, const OctetVec3& x, const Octet& base, Visit&& visit) {
+MENISCUS_INLINE void for_each_harmonic(int order, const HarmonicFactors& f, const OctetVec3& x, const Octet& base,
+                                       Visit&& visit) {
   const Octet r2 = dot(x, x);
   Octet c = base, s = eight(0.0);
   {

@@ -23,8 +23,9 @@ struct BoxPair {
 
 Index few_points(int order) { return terms(order) / 3; }
 
-MultipolePasses::MultipolePasses(const Octree& tree, int order, Index few, const PairKernel& kernel, std::span<const double* const> strengths,
-                                 std::span<double* const> values, double* multipoles, double* locals)
+MultipolePasses::MultipolePasses(const Octree& tree, int order, Index few, const PairKernel& kernel,
+                                 std::span<const double* const> strengths, std::span<double* const> values, double* multipoles,
+                                 double* locals)
     : tree_(tree),
       order_(order),
       terms_(terms(order)),
@@ -142,7 +143,8 @@ void MultipolePasses::take_from_parents(int level) {
   });
 }
 
-/// From boxes whose parents are near to the parent, by directions: eight pairs with the same one share each step of a translation.
+/// From boxes whose parents are near to the parent, by directions: eight pairs with the same one share each step of a
+/// translation.
 void MultipolePasses::take_from_far(int level) {
   parallel_for(tree_.level_begin(level), tree_.level_begin(level + 1), boxes_per_task, [&](Index begin, Index end) {
     thread_local std::vector<BoxPair> pairs, sorted;
@@ -157,7 +159,8 @@ void MultipolePasses::take_from_far(int level) {
         for (std::int32_t c = other.first_child; c < other.first_child + other.children; ++c) {
           const Octree::Box& from = tree_.box(c);
           if (from.sources() == 0 || Octree::adjacent(from, box)) continue;
-          const int direction = Translations::direction(box.cell[0] - from.cell[0], box.cell[1] - from.cell[1], box.cell[2] - from.cell[2]);
+          const int direction =
+              Translations::direction(box.cell[0] - from.cell[0], box.cell[1] - from.cell[1], box.cell[2] - from.cell[2]);
           pairs.push_back({static_cast<std::int32_t>(b), c, static_cast<std::int16_t>(direction)});
           ++first[direction + 1];
         }

@@ -12,7 +12,8 @@ Index few_points(int order);
 
 class MultipolePasses {
  public:
-  /// Columns are in the order of the tree; `values` are added to. `few` is that with which the tree found near boxes. The expansions hold `densities() * terms(order)` numbers per box.
+  /// Columns are in the order of the tree; `values` are added to. `few` is that with which the tree found near boxes. The
+  /// expansions hold `densities() * terms(order)` numbers per box.
   MultipolePasses(const Octree& tree, int order, Index few, const PairKernel& kernel, std::span<const double* const> strengths,
                   std::span<double* const> values, double* multipoles, double* locals);
 
@@ -40,7 +41,8 @@ class MultipolePasses {
   /// Adds the expansion of the sources of a leaf about a centre.
   void add_expansion(Harmonics kind, const Octree::Box& leaf, const Vec<double, 3>& centre, double side, double* first) const;
   /// Adds the values of an expansion at the targets of a box.
-  void add_at_targets(Harmonics kind, const double* first, const Vec<double, 3>& centre, double side, const Octree::Box& box) const;
+  void add_at_targets(Harmonics kind, const double* first, const Vec<double, 3>& centre, double side,
+                      const Octree::Box& box) const;
   void near_sources(Index box, std::vector<SourceRange>& ranges, std::vector<std::int32_t>& expansions) const;
 
   const Octree& tree_;

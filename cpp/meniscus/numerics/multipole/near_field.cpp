@@ -125,7 +125,8 @@ MENISCUS_INLINE OctetVec3 load_points(const PointRange& points, Index first) {
 
 template <class Kernel>
 void add_pairs_of(const Kernel& kernel, const PointRange& targets, const PointRange& sources,
-                  std::span<const double* const> strengths, std::span<const SourceRange> ranges, std::span<double* const> values) {
+                  std::span<const double* const> strengths, std::span<const SourceRange> ranges,
+                  std::span<double* const> values) {
   simd_dispatch([&] {
     for (Index i = targets.begin; i < targets.end; i += octet_size) {
       const OctetVec3 x = load_points(targets, i);

@@ -17,10 +17,10 @@ enum class BiotSavartKernel : std::int8_t {
 
 /// What pairs of points give.
 enum class PairSum : std::int8_t {
-  charges,         ///< q / r and its gradient: 1 strength, 4 values
-  three_charges,   ///< three of them: 3 strengths, 12 values
-  dipoles,         ///< q / r + p . (x - y) / r^3 and its gradient: 4 strengths, 4 values
-  vortices,        ///< w x (x - y) / r^3: 3 strengths, 3 values
+  charges,        ///< q / r and its gradient: 1 strength, 4 values
+  three_charges,  ///< three of them: 3 strengths, 12 values
+  dipoles,        ///< q / r + p . (x - y) / r^3 and its gradient: 4 strengths, 4 values
+  vortices,       ///< w x (x - y) / r^3: 3 strengths, 3 values
 };
 
 struct PairKernel {
@@ -36,8 +36,8 @@ struct PairKernel {
 
 using SourceRange = std::array<std::int32_t, 2>;
 
-/// Adds the sums over ranges of sources to the columns of values at a range of targets. Points in the same place do not act on each
-/// other.
+/// Adds the sums over ranges of sources to the columns of values at a range of targets. Points in the same place do not act on
+/// each other.
 void add_pairs(const PairKernel& kernel, const PointRange& targets, const PointRange& sources,
                std::span<const double* const> strengths, std::span<const SourceRange> ranges, std::span<double* const> values);
 

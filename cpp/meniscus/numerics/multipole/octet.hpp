@@ -1,5 +1,5 @@
-/// Eight double-precision numbers in two halves of 32 bytes, for kernels whose sums must stay in registers: GCC keeps vectors that
-/// are wider than the registers of an instruction set, as `Pack`, in memory.
+/// Eight double-precision numbers in two halves of 32 bytes, for kernels whose sums must stay in registers: GCC keeps vectors
+/// that are wider than the registers of an instruction set, as `Pack`, in memory.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

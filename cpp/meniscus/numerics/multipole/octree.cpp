@@ -9,9 +9,9 @@
 
 namespace meniscus::numerics {
 namespace {
-constexpr int deepest = 45;         // centres of boxes are exact in double precision down to this level
-constexpr int levels_per_sort = 9;  // by one sort of codes; further ones sort what is left of points in one place
-constexpr Index points_per_task = 8192;       // points of a task
+constexpr int deepest = 45;              // centres of boxes are exact in double precision down to this level
+constexpr int levels_per_sort = 9;       // by one sort of codes; further ones sort what is left of points in one place
+constexpr Index points_per_task = 8192;  // points of a task
 
 void gather(const double* points, OrderedPoints& ordered) {
   const Index n = ordered.size();

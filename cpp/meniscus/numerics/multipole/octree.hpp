@@ -1,5 +1,6 @@
 /// Adaptive octree over two sets of points, sources and targets, for fast multipole methods: built in linear time by sorting
-/// Morton codes, without empty boxes, as fine as points demand (clusters much smaller than the whole are followed to 2^-45 of it).
+/// Morton codes, without empty boxes, as fine as points demand (clusters much smaller than the whole are followed to 2^-45 of
+/// it).
 ///
 /// Source: Brochu 2012, section 6.5 (Morton codes and radix sort); Cheng, Greengard and Rokhlin 1999 (adaptive lists).
 #pragma once
@@ -14,8 +15,8 @@
 namespace meniscus::numerics {
 
 struct OctreeOptions {
-  Index most_points = 64;    ///< sources, or targets, of a box that is not divided
-  double least_side = 0.0;   ///< m, boxes below twice this side are not divided
+  Index most_points = 64;   ///< sources, or targets, of a box that is not divided
+  double least_side = 0.0;  ///< m, boxes below twice this side are not divided
 };
 
 /// Points in the order of the tree, by coordinates.
@@ -55,9 +56,7 @@ class Octree {
 
   /// Boxes near a box, whose points are not reached by expansions that belong to the box itself or to a box above it: neighbours
   /// of its level, larger leaves, and what `AtOnce` says. Entries below zero are ~box for boxes that are taken point by point.
-  std::span<const std::int32_t> near(Index b) const {
-    return {near_.data() + near_begin_[b], near_.data() + near_begin_[b + 1]};
-  }
+  std::span<const std::int32_t> near(Index b) const { return {near_.data() + near_begin_[b], near_.data() + near_begin_[b + 1]}; }
   /// Finds the boxes near each box. Boxes with at most `few_targets` targets take sources of larger leaves that are not their
   /// neighbours point by point; others do it by expansions.
   void find_near(Index few_targets);

@@ -35,12 +35,11 @@ void add_terms_of(Harmonics kind, int order, const PointRange& points, const Vec
     for (Index i = points.begin; i < points.end; i += octet_size) {
       OctetVec3 p = load_points(points, i, centre, 1.0 / side);
       std::array<Octet, Channels> strength;
-      for (int c = 0; c < Channels; ++c)
-        {
-          std::array<double, octet_size> s;
-          for (int lane = 0; lane < octet_size; ++lane) s[lane] = i + lane < points.end ? strengths[c][i + lane] : 0.0;
-          strength[c] = load_octet(s.data());
-        }
+      for (int c = 0; c < Channels; ++c) {
+        std::array<double, octet_size> s;
+        for (int lane = 0; lane < octet_size; ++lane) s[lane] = i + lane < points.end ? strengths[c][i + lane] : 0.0;
+        strength[c] = load_octet(s.data());
+      }
       const Octet base = as_regular(kind, p);
       for_each_harmonic(order, factors, p, base, [&](int term, const Octet& value) {
         for (int c = 0; c < Channels; ++c) sum[term * Channels + c] += strength[c] * value;

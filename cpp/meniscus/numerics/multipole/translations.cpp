@@ -126,8 +126,10 @@ Translations::Translations(int order) : order_(order), far_(directions), up_(8),
   for (int m = 0; m <= order; ++m)
     for (int i = m; i <= order; ++i)
       for (int j = m; j <= order; ++j) {
-        const long double norms = log_factorial(i - m) + log_factorial(i + m), others = log_factorial(j - m) + log_factorial(j + m);
-        far_axial_.push_back((m % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(std::exp(log_factorial(i + j) - 0.5L * (norms + others))));
+        const long double norms = log_factorial(i - m) + log_factorial(i + m),
+                          others = log_factorial(j - m) + log_factorial(j + m);
+        far_axial_.push_back((m % 2 == 0 ? 1.0 : -1.0) *
+                             static_cast<double>(std::exp(log_factorial(i + j) - 0.5L * (norms + others))));
         up_axial_.push_back(i < j ? 0.0 : static_cast<double>(std::exp(0.5L * (norms - others) - log_factorial(i - j))));
         down_axial_.push_back(i > j ? 0.0 : static_cast<double>(std::exp(0.5L * (others - norms) - log_factorial(j - i))));
       }

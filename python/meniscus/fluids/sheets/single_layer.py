@@ -164,7 +164,9 @@ class SheetSolids:
         """Find the sources that keep a flow out of all solids, from none, so that a run that is resumed has the same bits."""
         assert self._joint is not None
         self._joint.clear()
-        velocities = [np.zeros_like(part.centres) if given is None else np.asarray(given(part.centres), np.float64) for part, given in self._parts]
+        velocities = [
+            np.zeros_like(part.centres) if given is None else np.asarray(given(part.centres), np.float64) for part, given in self._parts
+        ]
         slip = np.concatenate(velocities) - flow(self._joint.centres)
         return self._joint.solve(np.einsum("ij,ij->i", slip, self._joint.normals))
 

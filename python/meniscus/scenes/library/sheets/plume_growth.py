@@ -23,7 +23,7 @@ class PlumeGrowth(SheetPlume):
     merge: bool = parameter(True, "whether parts of the surface merge and split")
     ring: bool = parameter(False, "a ring in the way")
     edge: float = parameter(0.04, "edge length, m")
-    dt: float = parameter(0.02, "time step, s")
+    dt: float = parameter(0.02, "longest time step, s")
     end: float = parameter(1.6, "end, s")
 
     def make_surface(self) -> TrackedSurface:

@@ -10,6 +10,7 @@ import numpy as np
 from meniscus.fluids import VortexSheet
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
+from meniscus.numerics import BiotSavartKernel
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.surface import Sphere, Torus, TrackedSurface, remesh
 
@@ -32,8 +33,10 @@ class SheetPlume(Scene):
     edge: float = parameter(0.03, "edge length, m")
     buoyancy: float = parameter(3.0, "acceleration of the gas, m/s^2, upwards")
     ring: bool = parameter(True, "a ring in the way")
+    kernel: BiotSavartKernel = parameter("mollified", "of the velocities")
+    core: float = parameter(2.0, "radius of vortices in edge lengths; what is smaller than that does not roll up")
     accuracy: float = parameter(1e-3, "relative error of velocities")
-    dt: float = parameter(0.02, "time step, s")
+    dt: float = parameter(0.02, "longest time step, s")
     end: float = parameter(1.6, "end, s")
     frames: int = parameter(8, "frames to write")
 
@@ -47,15 +50,17 @@ class SheetPlume(Scene):
 
     def setup(self) -> None:
         """Create the sheet and the ring."""
-        self.sheet: VortexSheet = self.declare("sheet", VortexSheet(self.make_surface(), (0.0, 0.0, self.buoyancy), accuracy=self.accuracy))
+        self.sheet: VortexSheet = self.declare(
+            "sheet", VortexSheet(self.make_surface(), (0.0, 0.0, self.buoyancy), self.kernel, self.core, accuracy=self.accuracy)
+        )
         self.solid: TriangleMesh | None = None
         if self.ring:
             self.solid = remesh(Torus((0.0, 0.0, RING_HEIGHT), (0.0, 0.0, 1.0), RING_RADIUS, RING_TUBE), 1.5 * self.edge)
             self.sheet.add_solid(self.solid)
 
     def max_dt(self) -> float:
-        """Return the time step."""
-        return self.dt
+        """Return the time step, or the shorter one that the speed of the sheet demands."""
+        return min(self.dt, self.sheet.max_dt())
 
     def advance(self, time: float, dt: float) -> None:
         """Emit a ball where nothing is in the way, and move the sheet."""
