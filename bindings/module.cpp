@@ -7,6 +7,7 @@ namespace meniscus::bindings {
 void bind_core(py::module_& m);
 void bind_numerics(py::module_& m);
 void bind_rotation(py::module_& m);
+void bind_multipole(py::module_& m);
 void bind_solve(py::module_& m);
 void bind_communicators(py::module_& m);
 void bind_grid(py::module_& m);
@@ -57,6 +58,7 @@ void bind_liquid_seeding(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_lattice(py::module_& m);
+void bind_vortex_sheet(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
 void bind_force(py::module_& m);
@@ -93,6 +95,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
   bind_numerics(numerics);
   bind_rotation(numerics);
+  bind_multipole(numerics);
   bind_solve(numerics);
   auto parallel = m.def_submodule("parallel", "Ranks that exchange messages.");
   bind_communicators(parallel);
@@ -139,6 +142,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_procedural_flow(fluids);
   bind_vorticity(fluids);
   bind_lattice(fluids);
+  bind_vortex_sheet(fluids);
   bind_pressure(fluids);
   bind_viscosity(fluids);
   bind_buoyancy(fluids);

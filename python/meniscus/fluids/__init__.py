@@ -35,6 +35,8 @@ from meniscus.fluids.particles.transfer import grid_to_particles, particle_densi
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.schemes import TransportOptions
+from meniscus.fluids.sheets.single_layer import SingleLayer
+from meniscus.fluids.sheets.vortex_sheet import SheetReport, VortexSheet
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion, TetSolid
@@ -74,6 +76,8 @@ __all__ = [
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "SheetReport",
+    "SingleLayer",
     "SmokeOptions",
     "SmokeReport",
     "SmokeSolver",
@@ -90,6 +94,7 @@ __all__ = [
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "VortexSheet",
     "VorticityOptions",
     "WallAdhesion",
     "WaterRequests",

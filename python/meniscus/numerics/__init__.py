@@ -12,17 +12,22 @@ from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus._options import CoreOption
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
+from meniscus.numerics.multipole import BiotSavartKernel, FastMultipole, direct_biot_savart, direct_laplace
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
 from meniscus.numerics.solve import order_free_sums
 
 __all__ = [
+    "BiotSavartKernel",
     "CompensationScheme",
     "ConvergenceStudy",
+    "FastMultipole",
     "FractalNoise",
     "RotationMethod",
     "SingularValues",
     "amplification",
+    "direct_biot_savart",
+    "direct_laplace",
     "incircle",
     "insphere",
     "mean_local_order",

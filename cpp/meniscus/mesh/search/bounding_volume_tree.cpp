@@ -3,7 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
-#include "meniscus/mesh/search/morton.hpp"
+#include "meniscus/numerics/morton.hpp"
 
 #include <bit>
 
@@ -44,14 +44,14 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
         return a;
       });
   const double extent = (all.high - all.low).maxCoeff();
-  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
+  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << numerics::morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(boxes.size());
   parallel_for(0, n, box_chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) codes[i] = morton_code(center(i), all.low, cells_per_metre);
+    for (Index i = b; i < e; ++i) codes[i] = numerics::morton_code(center(i), all.low, cells_per_metre);
   });
   std::vector<Index> order(boxes.size());
   Workspace workspace;
-  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * morton_bits_per_axis), workspace);
+  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * numerics::morton_bits_per_axis), workspace);
   order_.assign(order.begin(), order.end());
   split_levels(codes);
   refit(boxes);

@@ -3,7 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/radix_sort.hpp"
 #include "meniscus/core/simd.hpp"
-#include "meniscus/mesh/search/morton.hpp"
+#include "meniscus/numerics/morton.hpp"
 
 #include <cmath>
 
@@ -143,7 +143,8 @@ void BoxTree::sort(std::span<const Box> boxes, Workspace& workspace) {
         }
         hilbert_places(cell);
         for (int k = 0; k < n; ++k)
-          keys.data()[first + k] = detail::spread(cell[0][k]) << 2 | detail::spread(cell[1][k]) << 1 | detail::spread(cell[2][k]);
+          keys.data()[first + k] = numerics::detail::spread(cell[0][k]) << 2 | numerics::detail::spread(cell[1][k]) << 1 |
+                                   numerics::detail::spread(cell[2][k]);
       }
     });
   });

@@ -3,7 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 #include "meniscus/mesh/search/box.hpp"
-#include "meniscus/mesh/search/morton.hpp"
+#include "meniscus/numerics/morton.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -75,12 +75,12 @@ std::vector<std::int32_t> morton_order(std::span<const Point> points) {
         return a;
       });
   const double extent = n > 0 ? (all.high - all.low).maxCoeff() : 0;
-  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
+  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << numerics::morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(points.size());
   parallel_for(0, n, code_chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) codes[i] = morton_code(points[i], all.low, cells_per_metre);
+    for (Index i = b; i < e; ++i) codes[i] = numerics::morton_code(points[i], all.low, cells_per_metre);
   });
-  return sorted_positions(codes, std::uint64_t{1} << (3 * morton_bits_per_axis));
+  return sorted_positions(codes, std::uint64_t{1} << (3 * numerics::morton_bits_per_axis));
 }
 
 std::vector<std::int32_t> reverse_cuthill_mckee(const EdgeGraph& graph) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -161,6 +162,25 @@ class SurfaceEvents:
         return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))
 
 
+class SurfaceShape(NamedTuple):
+    """Positions (n, 3), m, and triangles (m, 3) of a surface at one time."""
+
+    vertices: Floats
+    triangles: Ints
+
+
+class SurfaceRule(ABC):
+    """Rule for data whose values depend on the shape of the surface, too, as circulations of a vortex sheet do. It is pickled with them."""
+
+    @abstractmethod
+    def after(self, values: Floats, events: SurfaceEvents, before: SurfaceShape, now: SurfaceShape) -> Floats:
+        """Return the values after events, and after the smoothing that is none, from those before them."""
+
+    @abstractmethod
+    def smoothed(self, values: Floats, before: SurfaceShape, now: SurfaceShape) -> Floats:
+        """Return the values after vertices have moved within the surface."""
+
+
 class CarriedData(MemoryOwner):
     """Numbers of the elements of a surface, which follow its operations.
 
@@ -169,7 +189,7 @@ class CarriedData(MemoryOwner):
         rule: how new elements get theirs.
     """
 
-    def __init__(self, array: Floats, on: CarryOn, rule: CarryRule | CarryFunction) -> None:
+    def __init__(self, array: Floats, on: CarryOn, rule: CarryRule | CarryFunction | SurfaceRule) -> None:
         self.on = on
         self.rule = rule
         self._array = array
@@ -190,6 +210,7 @@ class CarriedData(MemoryOwner):
     def after(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> Floats:
         """Return what events make of the array; edges before and after are those of the surface, ascending."""
         rows = np.ascontiguousarray(self._array.reshape(len(self._array), -1))
+        assert not isinstance(self.rule, SurfaceRule)
         if callable(self.rule):
             after = self._by_function(events, rows, edges, new_edges)
         else:

@@ -29,6 +29,8 @@ from meniscus.surface.tracking.events import (
     CarryRule,
     EventKind,
     SurfaceEvents,
+    SurfaceRule,
+    SurfaceShape,
     TrackingCounts,
 )
 from meniscus.surface.tracking.obstacles import obstacles_of
@@ -151,14 +153,16 @@ class TrackedSurface(KnownNames, MemoryOwner):
         """A copy as a mesh."""
         return TriangleMesh(np.array(self.vertices), np.array(self.triangles))
 
-    def carry(self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction = "interpolate") -> CarriedData:
+    def carry(
+        self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction | SurfaceRule = "interpolate"
+    ) -> CarriedData:
         """Have data of elements follow all operations from now on.
 
         Args:
             values: (n,) or (n, k) numbers, a copy of which is carried: of vertices, triangles, or `edges`.
             on: which of these.
             rule: "interpolate", "inherit" (from the nearest), "sum" (amounts, whose sum is kept), "largest", or a function of the values
-                (s, k) and weights (s,) of the sources of an element, which returns its (k,).
+                (s, k) and weights (s,) of the sources of an element, which returns its (k,); or a `SurfaceRule`.
 
         Returns:
             The data, with the values of now in `.array`.
@@ -167,7 +171,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
             TypeError, ValueError: other lengths, values that are not finite, unknown names.
         """
         _checks.choice("on", on, CarryOn)
-        if not callable(rule):
+        if not callable(rule) and not isinstance(rule, SurfaceRule):
             _checks.choice("rule", rule, CarryRule)
         array = np.array(_checks.numbers("values", values))
         n = {"vertices": len(self.vertices), "triangles": len(self.triangles), "edges": len(self.edges) if on == "edges" else 0}[on]
@@ -227,7 +231,33 @@ class TrackedSurface(KnownNames, MemoryOwner):
     def smooth(self) -> int:
         """Move vertices within the surface, for better triangles; return how many moved."""
         with self._alone():
-            return int(self._core.smooth())
+            before = self._shape_if_asked()
+            moved = int(self._core.smooth())
+            if before is not None:
+                for data in self._carried:
+                    if isinstance(data.rule, SurfaceRule):
+                        data.replace(data.rule.smoothed(data.array, before, SurfaceShape(self.vertices, self.triangles)))
+            return moved
+
+    def add_part(self, part: SurfaceLike) -> None:
+        """Add a closed surface that does not meet this one, such as what a source emits; data that follow are zero there.
+
+        Raises:
+            TypeError, ValueError: what is no surface, or one that meets this one or itself; nothing has changed.
+        """
+        x, t = surface_arrays(part, name="part")
+        with self._alone():
+            n = len(self.vertices)
+            counts = {"vertices": len(x), "triangles": len(t), "edges": len(CollisionMesh(None, np.ascontiguousarray(t, np.int32)).edges)}
+            vertices, triangles = np.concatenate([self.vertices, x]), np.concatenate([self.triangles, t + np.int32(n)])
+            self._core.set(vertices, triangles, np.concatenate([self.fixed, np.zeros(len(x), np.bool_)]), self._arguments[3])
+            for data in self._carried:  # edges of new vertices come after all others
+                data.replace(np.concatenate([data.array, np.zeros((counts[data.on], *data.array.shape[1:]))]))
+
+    def _shape_if_asked(self) -> SurfaceShape | None:
+        """Return a copy of the shape, where a rule needs it."""
+        asked = any(isinstance(data.rule, SurfaceRule) for data in self._carried)
+        return SurfaceShape(np.array(self.vertices), np.array(self.triangles)) if asked else None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -252,13 +282,20 @@ class TrackedSurface(KnownNames, MemoryOwner):
         """Run operations and let data follow; if a rule raises, everything is as before."""
         with self._alone():
             edges = self._edges_if_carried()
-            kept = self.snapshot() if any(callable(data.rule) for data in self._carried) else None
+            shape = self._shape_if_asked()
+            kept = self.snapshot() if shape is not None or any(callable(data.rule) for data in self._carried) else None
             events = run()
-            if not len(events):
+            if not len(events) and shape is None:
                 return events
             try:
                 after = self._edges_if_carried()
-                arrays = [data.after(events, edges, after) for data in self._carried]
+                arrays = []
+                for data in self._carried:
+                    if isinstance(data.rule, SurfaceRule):
+                        assert shape is not None
+                        arrays.append(data.rule.after(data.array, events, shape, SurfaceShape(self.vertices, self.triangles)))
+                    else:
+                        arrays.append(data.after(events, edges, after) if len(events) else data.array)
             except BaseException:
                 if kept is not None:
                     self.restore(kept)

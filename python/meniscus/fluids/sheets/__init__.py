@@ -1,0 +1,1 @@
+"""Vortex sheets on tracked surfaces, and solids around which they flow."""
