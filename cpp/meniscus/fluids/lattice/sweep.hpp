@@ -58,6 +58,23 @@ struct RowKernel {
     unroll<Q>([&](auto k) MENISCUS_FORCED { Storage<T>::store(to[k] + at, f[k], units[k]); });
   }
 
+  /// Cells of a whole pack whose bits are set. What belongs to the others, which are solid, is written back as it is.
+  MENISCUS_INLINE void mixed(Index at, unsigned bits) {
+    typename Lanes<C>::Mask fluid{};
+    for (int i = 0; i < lanes; ++i) fluid[i] = (bits >> i & 1U) != 0 ? -1 : 0;
+    const P nothing{};
+    P f[Q];
+    unroll<Q>([&](auto k) MENISCUS_FORCED {
+      const P there = Storage<T>::load(from[k] + at, units[k]);
+      f[k] = fluid ? there : nothing;
+    });
+    measure(collided(f));
+    unroll<Q>([&](auto k) MENISCUS_FORCED {
+      const P before = Storage<T>::load(to[k] + at, units[k]);
+      Storage<T>::store(to[k] + at, fluid ? f[k] : before, units[k]);
+    });
+  }
+
   /// Cells whose bits are set; what belongs to the others is left as it is.
   MENISCUS_NOINLINE void some(Index at, unsigned bits) {
     P f[Q];
@@ -80,7 +97,7 @@ struct RowKernel {
       if (fluid == all) {
         whole(begin + z);
       } else if (fluid != 0) {
-        some(begin + z, fluid);
+        mixed(begin + z, fluid);
       }
     }
     if (z < cells) {
