@@ -58,6 +58,7 @@ void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
+void bind_shallow_water(py::module_& m);
 void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
@@ -149,6 +150,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_liquid_exchange(fluids);
   bind_liquid_seeding(fluids);
   bind_tet_projection(fluids);
+  bind_shallow_water(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
   bind_deformable_body(solids);
