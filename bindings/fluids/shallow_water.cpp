@@ -48,6 +48,18 @@ void bind_water(py::module_& m, const char* name) {
            py::arg("side"), py::arg("level"), py::arg("discharge"), py::arg("along"))
       .def("advance", [](Water& w, double dt) { return interruptible([&] { return w.advance(dt); }); }, py::arg("dt"))
       .def("longest_substep", [](Water& w) { return interruptible([&] { return w.longest_substep(); }); })
+      .def("fill_ratio",
+           [](Water& w, double flat, double film, const py::array& ratio) {
+             double* to = data_of<double>(ratio, "ratio", w.model().cells(), true);
+             interruptible([&] { w.fill_ratio(flat, film, to); });
+           },
+           py::arg("flat"), py::arg("film"), py::arg("ratio"))
+      .def("height_over_water",
+           [](Water& w, const py::array& height) {
+             double* to = data_of<double>(height, "height", w.model().cells(), true);
+             interruptible([&] { w.height_over_water(to); });
+           },
+           py::arg("height"))
       .def_property_readonly("nbytes", &Water::bytes);
 }
 

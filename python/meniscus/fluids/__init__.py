@@ -33,6 +33,9 @@ from meniscus.fluids.particles.transfer import grid_to_particles, particle_densi
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.schemes import TransportOptions
+from meniscus.fluids.shallow.options import ShallowOptions, ShallowReport
+from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide
+from meniscus.fluids.shallow.solver import ShallowWater
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion, TetSolid
@@ -53,6 +56,7 @@ __all__ = [
     "Drops",
     "Emitter",
     "Flow",
+    "InflowSide",
     "InviscidStepInfo",
     "LiquidExchange",
     "LiquidOptions",
@@ -62,6 +66,8 @@ __all__ = [
     "LiquidSource",
     "LiquidViscositySolver",
     "OpenLiquid",
+    "OpenSide",
+    "OutflowSide",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
@@ -69,6 +75,9 @@ __all__ = [
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "ShallowOptions",
+    "ShallowReport",
+    "ShallowWater",
     "SmokeOptions",
     "SmokeReport",
     "SmokeSolver",

@@ -12,18 +12,19 @@ namespace meniscus::fluids {
 /// flow around; what is steady under a force and friction is so exactly. Returns nothing; `damped` gains the depth that damping takes.
 template <class T>
 MENISCUS_INLINE void apply_shallow_forces(const ShallowModel<T>& model, Index k, Index n, T dt, T dry, T* h, T* q, T* p, T* damped) {
+  const T lightness = static_cast<T>(1 / model.density);
   if (model.push_u.size() > 0) {
     const T *a = model.push_u.data() + k, *b = model.push_v.data() + k;
     for (Index j = 0; j < n; ++j) {
-      q[j] += dt * h[j] * a[j];
-      p[j] += dt * h[j] * b[j];
+      q[j] += dt * lightness * h[j] * a[j];
+      p[j] += dt * lightness * h[j] * b[j];
     }
   }
   if (model.stress_u.size() > 0) {
     const T *a = model.stress_u.data() + k, *b = model.stress_v.data() + k;
     for (Index j = 0; j < n; ++j) {
-      q[j] += h[j] > dry ? dt * a[j] : T(0);
-      p[j] += h[j] > dry ? dt * b[j] : T(0);
+      q[j] += h[j] > dry ? dt * lightness * a[j] : T(0);
+      p[j] += h[j] > dry ? dt * lightness * b[j] : T(0);
     }
   }
   if (model.manning.size() > 0) {

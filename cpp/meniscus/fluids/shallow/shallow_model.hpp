@@ -33,8 +33,8 @@ struct ShallowModel {
   Block<T> gravity_of;  ///< downward acceleration, m/s^2, where it differs from cell to cell
   Block<T> root;        ///< its square root
   Block<T> manning;     ///< coefficient, s/m^(1/3)
-  Block<T> push_u, push_v;   ///< accelerations f_tau / rho, m/s^2
-  Block<T> stress_u, stress_v;  ///< of the wind over the density, m^2/s^2
+  Block<T> push_u, push_v;   ///< horizontal forces per volume, N/m^3
+  Block<T> stress_u, stress_v;  ///< of the wind on the surface, Pa
   Block<T> damping;     ///< rate at which water comes to rest at a level, 1/s
   Block<T> level;       ///< that level, m
   Block<std::uint8_t> wall_u, wall_v;  ///< faces that are walls

@@ -1,6 +1,7 @@
 #include "meniscus/fluids/shallow/shallow_water.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/shallow/wet_cells.hpp"
 
 namespace meniscus::fluids {
 
@@ -79,6 +80,20 @@ template <class T>
 double ShallowWater<T>::longest_substep() {
   prepare_shallow(model_);
   return flux_ ? flux_->longest_substep(model_, water_) : staggered_->longest_substep(model_, water_);
+}
+
+template <class T>
+void ShallowWater<T>::fill_ratio(double flat, double film, double* ratio) {
+  fill_shallow_ghosts(model_, model_.ground.data(), -1);
+  fill_shallow_ghosts(model_, water_.depth.data(), -1);
+  fluids::fill_ratio(model_, water_, flat, film, ratio);
+}
+
+template <class T>
+void ShallowWater<T>::height_over_water(double* height) {
+  fill_shallow_ghosts(model_, model_.ground.data(), -1);
+  fill_shallow_ghosts(model_, water_.depth.data(), -1);
+  fluids::height_over_water(model_, water_, height);
 }
 
 template <class T>

@@ -40,6 +40,9 @@ class ShallowWater {
 
   ShallowSums advance(double dt);
   double longest_substep();
+  /// As the functions of the same names in wet_cells.hpp.
+  void fill_ratio(double flat, double film, double* ratio);
+  void height_over_water(double* height);
   Index bytes() const;
 
  private:

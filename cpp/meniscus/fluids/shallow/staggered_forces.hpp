@@ -29,15 +29,15 @@ template <class T>
 void apply_face_forces(const ShallowModel<T>& model, Index k, Index n, T dt, bool with_u, Index first_v,
                        const ShallowFields<T>& from, ShallowFields<T>& to) {
   if (model.push_u.size() + model.stress_u.size() + model.manning.size() + model.damping.size() + model.wall_u.size() == 0) return;
-  const T dry = static_cast<T>(model.dry), g = static_cast<T>(model.gravity);
+  const T dry = static_cast<T>(model.dry), lightness = static_cast<T>(1 / model.density), g = static_cast<T>(model.gravity);
   const Index s = model.layout.stride;
   const T *h = to.depth.data(), *u = from.u.data(), *v = from.v.data();
-  const auto face = [&](Index c, Index back, const T* own, const T* other, Index aside, const Block<T>& push, const Block<T>& stress,
+  const auto face = [&](Index c, Index back, const T* other, Index aside, const Block<T>& push, const Block<T>& stress,
                         const Block<std::uint8_t>& wall, T& value) {
     const T mean = T(0.5) * (h[c] + h[c - back]);
     if (value == T(0) && !(mean > dry)) return;
-    if (push.size() > 0) value += dt * T(0.5) * (push[c] + push[c - back]);
-    if (stress.size() > 0) value += dt * T(0.5) * (stress[c] + stress[c - back]) / std::max(mean, dry);
+    if (push.size() > 0) value += dt * lightness * T(0.5) * (push[c] + push[c - back]);
+    if (stress.size() > 0) value += dt * lightness * T(0.5) * (stress[c] + stress[c - back]) / std::max(mean, dry);
     if (model.manning.size() > 0) {
       const T m = T(0.5) * (model.manning[c] + model.manning[c - back]), depth = std::max(mean, dry), root = std::cbrt(depth);
       const T beside = T(0.25) * (other[c] + other[c + aside] + other[c - back] + other[c - back + aside]);
@@ -47,11 +47,10 @@ void apply_face_forces(const ShallowModel<T>& model, Index k, Index n, T dt, boo
     if (model.damping.size() > 0) value /= T(1) + dt * T(0.5) * (model.damping[c] + model.damping[c - back]);
     if (wall.size() > 0 && wall[c]) value = T(0);
     value = (value > T(0) ? h[c - back] : h[c]) > dry ? value : T(0);
-    (void)own;
   };
   for (Index j = 0; with_u && j < n; ++j)
-    face(k + j, s, u, v, 1, model.push_u, model.stress_u, model.wall_u, to.u[k + j]);
-  for (Index j = first_v; j < n; ++j) face(k + j, 1, v, u, s, model.push_v, model.stress_v, model.wall_v, to.v[k + j]);
+    face(k + j, s, v, 1, model.push_u, model.stress_u, model.wall_u, to.u[k + j]);
+  for (Index j = first_v; j < n; ++j) face(k + j, 1, u, s, model.push_v, model.stress_v, model.wall_v, to.v[k + j]);
 }
 
 }  // namespace meniscus::fluids

@@ -12,9 +12,13 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 from meniscus.core.solver import Solver, stage
+from meniscus.fluids.shallow.forces import FORCES, CellForce, Sponge, sponge_rates
 from meniscus.fluids.shallow.options import ShallowOptions, ShallowReport, ShallowScheme
 from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide, ShallowSide, side_values
+from meniscus.fluids.shallow.shoreline import polylines
+from meniscus.grid.fields import CellField
 from meniscus.grid.uniform import Grid
+from meniscus.surface.extraction.surfaces import extract
 
 Floats = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -45,6 +49,14 @@ class ShallowWater(Solver[ShallowReport]):
         depth: (nx, ny) m; may be written to.
         velocity: two arrays, along x and y, m/s: in cells with 'flux', else on the faces across each axis; may be written to.
         ground: (nx, ny) height of the ground, m; may be written to.
+        manning: coefficient of friction on the ground, s/m^(1/3): a number or (nx, ny); None: none.
+        surface_pressure: on the surface, Pa: a number or (nx, ny); None: none. In water at rest p lowers the surface by p / (density g).
+        downward: acceleration -a_n, m/s^2: (nx, ny), positive; None: gravity. With an acceleration that differs from place to place, what
+            rests on flat ground has the same downward * depth^2 everywhere: it pulls at the whole column, unlike a pressure on it.
+        push: horizontal force f_tau per volume, N/m^3: (2, nx, ny) or two numbers; None: none.
+        wind_stress: of the wind on the surface, Pa: (2, nx, ny) or two numbers; None: none.
+        sponge: rate (1/s) at which water comes to rest, and the level (m) at which it does, (2, nx, ny); None: none. See `add_sponge`.
+        wall_faces: two arrays, (nx + 1, ny) and (nx, ny + 1), of the faces that are walls; None: no face inside is one.
         time: s; only a step changes it.
         report: of the last step; None before the first.
 
@@ -57,16 +69,13 @@ class ShallowWater(Solver[ShallowReport]):
 
     stages = ("flow",)
     report_type: ClassVar[type[Any]] = ShallowReport
-    settings: ClassVar[tuple[str, ...]] = (
-        "ground",
-        "manning",
-        "surface_pressure",
-        "downward",
-        "push",
-        "wind_stress",
-        "sponge",
-        "walls",
-    )
+    settings: ClassVar[tuple[str, ...]] = ("ground", *FORCES, "wall_faces")
+    manning = CellForce("manning", least=0.0)
+    surface_pressure = CellForce("pressure")
+    downward = CellForce("gravity_of", positive=True)
+    push = CellForce("push_u", "push_v")
+    wind_stress = CellForce("stress_u", "stress_v")
+    sponge = Sponge()
 
     def __init__(
         self,
@@ -94,6 +103,7 @@ class ShallowWater(Solver[ShallowReport]):
         self.dry_depth = numbers[1]
         kind = _fluids.ShallowWater64 if self._dtype == np.float64 else _fluids.ShallowWater32
         kinds = [_kind_of(grid, self.sides, name) for name in _SIDES]
+        self._has_walls = False
         self._core = kind(grid.shape, grid.spacing, numbers, kinds, member)
         self.depth: Floats = self.declare("depth", self._core.array(_ARRAY.depth))
         self.velocity: tuple[Floats, Floats] = self.declare("velocity", (self._core.array(_ARRAY.u), self._core.array(_ARRAY.v)))
@@ -116,11 +126,95 @@ class ShallowWater(Solver[ShallowReport]):
         result: Floats = self.ground + self.depth
         return result
 
+    @property
+    def wall_faces(self) -> tuple[Bools, Bools] | None:
+        """Faces that are walls. Raises TypeError or ValueError for other arrays than those of the faces across each axis."""
+        return (self._core.walls(0), self._core.walls(1)) if self._has_walls else None
+
+    @wall_faces.setter
+    def wall_faces(self, value: tuple[Bools, Bools] | None) -> None:
+        nx, ny = self.grid.shape
+        masks = [np.zeros((nx + 1, ny), bool), np.zeros((nx, ny + 1), bool)]
+        if value is not None:
+            if not isinstance(value, (tuple, list)) or len(value) != 2:
+                raise TypeError("wall_faces must be two arrays, of the faces across each axis")
+            masks = [_checks.mask(f"wall_faces[{d}]", value[d], masks[d].shape) for d in range(2)]
+        for axis, mask in enumerate(masks):
+            if value is None and not self._has_walls:
+                continue
+            self._core.walls(axis)[...] = mask
+            if self.grid.periodic[axis]:  # one face
+                both = self._core.walls(axis)
+                first, last = (both[0], both[-1]) if axis == 0 else (both[:, 0], both[:, -1])
+                first |= last
+                last[...] = first
+        self._has_walls = self._has_walls or value is not None
+
+    def add_sponge(self, side: str, width: float, level: float, *, wave_depth: float | None = None) -> None:
+        """Let water come to rest at a level before a side, whatever the angle of the waves that run into it.
+
+        The rate grows with the cube of the way into the sponge. Two waves wide, it returns at most 1 % of those that meet it at up to 60
+        degrees.
+
+        Args:
+            side: 'x-', 'x+', 'y-' or 'y+'.
+            width: m.
+            level: of the surface, m.
+            wave_depth: m, that decides the speed of the waves; None: the deepest below the level.
+
+        Raises:
+            TypeError, ValueError: no such side, a width that is not positive, no water below the level.
+        """
+        if side not in self.grid.sides:
+            raise ValueError(f"the grid has the sides {', '.join(self.grid.sides) or 'none'}, not {side!r}")
+        width, level = _checks.positive("width", width), _checks.number("level", level)
+        depth = float((level - self.ground).max()) if wave_depth is None else _checks.positive("wave_depth", wave_depth)
+        if depth <= 0:
+            raise ValueError(f"there is no water below the level of {level:g} m, so no wave for a sponge")
+        rates = sponge_rates(self.grid, side, width, (self.options.gravity * depth) ** 0.5)
+        old = self.sponge
+        rate, rest = (np.zeros(self.grid.shape), np.full(self.grid.shape, level)) if old is None else (old[0], old[1])
+        self.sponge = np.array([np.maximum(rate, rates), np.where(rates > rate, level, rest)])
+
     def fill(self, level: float) -> None:
         """Let water at rest fill the ground up to a level, m. Raises TypeError or ValueError for what is no number."""
         np.maximum(_checks.number("level", level) - self.ground, 0.0, out=self.depth)
         for component in self.velocity:
             component[...] = 0.0
+
+    def fill_ratio(self, *, flat: float | None = None, film: float = 0.0) -> npt.NDArray[np.float64]:
+        """Return which part of each cell water covers, (nx, ny) from 0 to 1, by the heights of the ground in the cells around it.
+
+        Args:
+            flat: range of heights that counts as even ground, m; None: 0.001 of the spacing.
+            film: cells with less water than this in them and beside them, m, are dry: water does not spread into them.
+
+        Raises:
+            TypeError, ValueError: no such numbers.
+
+        Source: "Real time physics class notes", (11.8) to (11.10), with the height of the ground in the bounds.
+        """
+        ratio = np.zeros(self.grid.shape)
+        even = 1e-3 * self.grid.spacing if flat is None else _checks.positive("flat", flat)
+        self._core.fill_ratio(even, _checks.number("film", film), ratio)
+        return ratio
+
+    def wet(self, *, film: float | None = None) -> Bools:
+        """Return which cells hold water, (nx, ny): deeper than `film`, m; None: than `dry_depth`."""
+        result: Bools = self.depth > (self.dry_depth if film is None else _checks.number("film", film))
+        return result
+
+    def shoreline(self) -> list[npt.NDArray[np.float64]]:
+        """Return the edges of the water as polylines, each (n, 2), m, with the water to their left; a closed one ends where it begins.
+
+        A vertex lies where the surface meets the line between the grounds of two cells, or half a cell from water that stands above dry
+        ground. Lines end at sides of the domain.
+        """
+        height = CellField(self.grid)
+        values = np.zeros(self.grid.shape)
+        self._core.height_over_water(values)
+        height.array[...] = values
+        return polylines(*extract(height, sides="open"))
 
     def max_dt(self) -> float:
         """Return infinity: a step of any length takes the substeps that it needs, see `max_substep`."""
