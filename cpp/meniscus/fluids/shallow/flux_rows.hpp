@@ -12,7 +12,7 @@
 namespace meniscus::fluids {
 
 /// Weight of the one-sided differences in the limiter: 1 is minmod, 2 the steepest slope without new extrema.
-inline constexpr double flux_steepness = 1.5;
+inline constexpr double flux_steepness = 1.8;
 
 /// Water on one side of a row of faces.
 template <class T>

@@ -21,6 +21,23 @@ Source source_of(Index i, Index n, ShallowSideKind low, ShallowSideKind high) {
   return {std::clamp<Index>(image, 0, n - 1), true};
 }
 
+/// Continues the bed in a straight line through sides where water flows, so that uniform flow down a slope stays uniform there.
+template <class T>
+void continue_bed(const ShallowModel<T>& model, T* bed) {
+  const ShallowLayout& at = model.layout;
+  for (int number = 0; number < 4; ++number) {
+    const Index n = number < 2 ? at.nx : at.ny, across = number < 2 ? at.ny : at.nx;
+    if (model.sides[number].kind <= ShallowSideKind::periodic || n < 2) continue;
+    const Index outward = (number < 2 ? at.stride : 1) * (number % 2 == 0 ? -1 : 1);
+    for (Index k = 0; k < across; ++k) {
+      const Index end = number % 2 == 0 ? 0 : n - 1;
+      T* last = bed + (number < 2 ? at.at(end, k) : at.at(k, end));
+      const T rise = last[0] - last[-outward];
+      for (Index g = 1; g <= shallow_ghosts; ++g) last[g * outward] = last[0] + static_cast<T>(g) * rise;
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>

@@ -5,6 +5,7 @@
 #include "meniscus/fluids/shallow/shallow_tiles.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace meniscus::fluids {
 
@@ -46,7 +47,10 @@ MENISCUS_INLINE T slope_between(const FaceGravity<T>& g, Index j, T h1, T h2, T 
     const T a1 = g.below[j], a2 = g.above[j], mean = T(0.5) * (h1 + h2);
     return (a2 * h2 * h2 - a1 * h1 * h1) / (T(2) * (mean > g.dry ? mean : g.dry)) + T(0.5) * (a1 + a2) * (z2 - z1);
   } else {
-    return g.gravity * ((h2 + z2) - (h1 + z1));
+    // Surfaces that differ by rounding alone are level: else water at rest on rough ground would begin to move.
+    const T rise = (h2 + z2) - (h1 + z1);
+    const T rounding = T(2) * std::numeric_limits<T>::epsilon() * (h1 + h2 + std::abs(z1) + std::abs(z2));
+    return g.gravity * (std::abs(rise) > rounding ? rise : T(0));
   }
 }
 
