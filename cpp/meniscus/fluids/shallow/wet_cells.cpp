@@ -27,15 +27,17 @@ template <class T>
 void fill_ratio(const ShallowModel<T>& model, const ShallowFields<T>& water, double flat, double film, double* ratio) {
   each_cell(model.layout, [&](Index k, Index out) {
     const double ground = model.ground[k], depth = water.depth[k];
-    double least = ground, most = ground, deepest = depth;
+    double least = ground, most = ground, deepest = depth, highest = -std::numeric_limits<double>::infinity();
     for (const Index n : neighbours(model, k)) {
       least = std::min(least, static_cast<double>(model.ground[n]));
       most = std::max(most, static_cast<double>(model.ground[n]));
       deepest = std::max(deepest, static_cast<double>(water.depth[n]));
+      if (water.depth[n] > model.dry) highest = std::max(highest, static_cast<double>(model.ground[n]) + water.depth[n]);
     }
-    const double low = 0.5 * (ground + least), high = 0.5 * (ground + most) + flat, surface = ground + depth;
-    const bool dry = surface <= low && 0.5 * (depth + deepest) < film;
-    ratio[out] = dry ? 0.0 : surface > high ? 1.0 : std::max(surface - low, 0.0) / (high - low);
+    const double low = 0.5 * (ground + least), high = 0.5 * (ground + most) + flat;
+    const double surface = depth > model.dry ? ground + depth : highest;
+    const bool dry = !std::isfinite(surface) || 0.5 * (depth + deepest) < film;
+    ratio[out] = dry ? 0.0 : std::clamp((surface - low) / (high - low), 0.0, 1.0);
   });
 }
 
