@@ -5,6 +5,7 @@
 #pragma once
 
 #include "meniscus/core/simd.hpp"
+#include "meniscus/fluids/shallow/flux_kind.hpp"
 #include "meniscus/fluids/shallow/shallow_tiles.hpp"
 
 #include <cmath>
@@ -29,9 +30,12 @@ struct FaceFlux {
 /// Pointers to the first cells of a row; neighbours along the axis are `step` away.
 template <class T>
 struct FluxCells {
-  const T *depth, *normal, *along, *ground, *root;
+  const T *depth, *normal, *along, *ground, *extra;
   Index step;
 };
+
+/// How much faster water may become at most that passes below a hull.
+inline constexpr double flux_narrowing = 8.0;
 
 template <class T>
 MENISCUS_INLINE T limited(T a, T b) {
@@ -44,11 +48,12 @@ MENISCUS_INLINE T limited(T a, T b) {
 }
 
 /// Sets the water on both faces of n cells across an axis, and the rise of the surface over each cell. A dry neighbour above the surface
-/// is a wall that the surface meets level; dry cells have no slopes. With `curved`, the acceleration of gravity differs from cell to cell
-/// (`root` is its square root), and depths of neighbours count as those of the same pressure.
-template <bool curved, class T>
+/// is a wall that the surface meets level; dry cells have no slopes. Where it is curved, the acceleration of gravity differs from cell to cell
+/// (`extra` is its square root), and depths of neighbours count as those of the same pressure.
+template <FluxKind kind, class T>
 MENISCUS_INLINE void reconstruct(Index n, const FluxCells<T>& cells, T dry, FaceWater<T>& below, FaceWater<T>& above, T* rise) {
-  const T *h = cells.depth, *u = cells.normal, *v = cells.along, *z = cells.ground, *root = cells.root;
+  const T *h = cells.depth, *u = cells.normal, *v = cells.along, *z = cells.ground;
+  [[maybe_unused]] const T* root = cells.extra;
   const Index s = cells.step;
 #pragma GCC ivdep
   for (Index j = 0; j < n; ++j) {
@@ -56,7 +61,7 @@ MENISCUS_INLINE void reconstruct(Index n, const FluxCells<T>& cells, T dry, Face
     T hm = h[j - s], hp = h[j + s];
     const T zm = z[j - s], zp = z[j + s];
     const bool dm = hm <= dry, dp = hp <= dry, dc = hc <= dry;
-    if constexpr (curved) {
+    if constexpr (kind == FluxKind::curved) {
       hm *= root[j - s] / root[j];
       hp *= root[j + s] / root[j];
     }
@@ -80,25 +85,34 @@ MENISCUS_INLINE void reconstruct(Index n, const FluxCells<T>& cells, T dry, Face
 }
 
 /// Sets the flux through n faces from the water below (b) and, from place `offset` on, above (a) them along the axis.
-template <bool curved, class T>
-MENISCUS_INLINE void face_flux(Index n, const FaceWater<T>& b, const FaceWater<T>& a, Index offset, const T* root_below,
-                               const T* root_above, T gravity, T dry, FaceFlux<T>& flux) {
+template <FluxKind kind, class T>
+MENISCUS_INLINE void face_flux(Index n, const FaceWater<T>& b, const FaceWater<T>& a, Index offset, const T* extra_below,
+                               const T* extra_above, T gravity, T dry, FaceFlux<T>& flux) {
   constexpr T tiny = T(1e-30);
 #pragma GCC ivdep
   for (Index j = 0; j < n; ++j) {
-    const T h1 = b.depth[j], w1 = b.surface[j], u1 = b.normal[j];
-    const T h2 = a.depth[j + offset], w2 = a.surface[j + offset], u2 = a.normal[j + offset];
+    const T h1 = b.depth[j], w1 = b.surface[j];
+    T u1 = b.normal[j];
+    const T h2 = a.depth[j + offset], w2 = a.surface[j + offset];
+    T u2 = a.normal[j + offset];
     const T z1 = w1 - h1, z2 = w2 - h2;
     const T z = z1 > z2 ? z1 : z2;
     T l = w1 - z, r = w2 - z;
     l = l > T(0) ? l : T(0);
     r = r > T(0) ? r : T(0);
     T g = gravity;
-    if constexpr (curved) {
-      const T rb = root_below[j], ra = root_above[j], rm = T(0.5) * (rb + ra);
+    if constexpr (kind == FluxKind::curved) {
+      const T rb = extra_below[j], ra = extra_above[j], rm = T(0.5) * (rb + ra);
       l *= rb / rm;
       r *= ra / rm;
       g = rm * rm;
+    }
+    if constexpr (kind == FluxKind::pressed) {
+      // At the edge of a hull the discharge is continuous, not the velocity: else the edge would resist the flow, on any grid.
+      const bool edge = extra_below[j] != extra_above[j];
+      constexpr T most = T(flux_narrowing);
+      u1 *= edge && h1 < most * l ? h1 / (l > dry ? l : dry) : T(1);
+      u2 *= edge && h2 < most * r ? h2 / (r > dry ? r : dry) : T(1);
     }
     const T c1 = std::sqrt(g * l), c2 = std::sqrt(g * r);
     const bool d1 = l <= dry, d2 = r <= dry;

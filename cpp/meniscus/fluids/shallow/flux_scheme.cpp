@@ -30,6 +30,27 @@ struct FluxSpeed {
   }
 };
 
+/// Adds to `felt` half of what bed and pressure push the water at n faces with in dt, from `first` on; walls push for themselves.
+template <class T>
+void feel_faces(Index n, const FaceWater<T>& below, const FaceWater<T>& above, Index offset, const FaceFlux<T>& flux, T gravity,
+                double dt, const std::uint8_t* walls, double* felt, Index first = 0) {
+  for (Index j = first; j < n; ++j) {
+    if (walls && walls[j]) continue;
+    const double h1 = below.depth[j], h2 = above.depth[j + offset];
+    const double push = static_cast<double>(flux.above[j]) - flux.below[j];
+    felt[j] += 0.5 * dt * (0.5 * gravity * (h1 - h2) * (h1 + h2) - push);
+  }
+}
+
+/// The same of n cells, from the depth on their upper faces and the rise of the surface.
+template <class T>
+void feel_cells(Index n, const T* depth, const T* upper, const T* rise, T gravity, double dt, double* felt) {
+  for (Index j = 0; j < n; ++j) {
+    const double h = depth[j];
+    felt[j] -= 0.5 * dt * gravity * h * (rise[j] - 2 * (upper[j] - h));
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -96,28 +117,31 @@ void FluxScheme<T>::stage(const ShallowModel<T>& model, const ShallowFields<T>& 
   fill_shallow_ghosts(model, read.depth.data(), -1);
   fill_shallow_ghosts(model, read.u.data(), 0);
   fill_shallow_ghosts(model, read.v.data(), 1);
-  const bool curved = model.gravity_of.size() > 0;
   tiles_.each_active([&](ShallowTile& tile) {
     simd_dispatch([&] {
-      if (curved)
-        work_on<true>(model, read, base, to, dt, tile);
+      if (model.gravity_of.size() > 0)
+        work_on<FluxKind::curved>(model, read, base, to, dt, tile);
+      else if (model.pressure.size() > 0)
+        work_on<FluxKind::pressed>(model, read, base, to, dt, tile);
       else
-        work_on<false>(model, read, base, to, dt, tile);
+        work_on<FluxKind::plain>(model, read, base, to, dt, tile);
     });
   });
 }
 
 template <class T>
-template <bool curved>
+template <FluxKind kind>
 MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const ShallowFields<T>& from, const ShallowFields<T>* base,
                                             ShallowFields<T>& to, double dt, ShallowTile& tile) const {
   TileRows<T> rows;
   const Index n = tile.columns, s = layout_.stride;
   const T dry = static_cast<T>(model.dry), step = static_cast<T>(dt), ratio = static_cast<T>(dt / model.spacing);
   const T plain = static_cast<T>(model.gravity);
-  const bool walls = model.wall_u.size() > 0, one_row = layout_.ny == 1;
+  const bool walls = model.wall_u.size() > 0, one_row = layout_.ny == 1, felt = model.felt_u.size() > 0;
   const T *h = from.depth.data(), *u = from.u.data(), *v = from.v.data(), *z = model.bed.data();
-  const T* root = curved ? model.root.data() : nullptr;
+  constexpr bool curved = kind == FluxKind::curved;
+  // What the kind of flux needs beside the water.
+  const T* extra = curved ? model.root.data() : kind == FluxKind::pressed ? model.pressure.data() : model.bed.data();
   const bool closed_x = model.sides[0].kind != ShallowSideKind::periodic, closed_y = model.sides[2].kind != ShallowSideKind::periodic;
   const auto side = [&](int number) { return model.sides[number].kind > ShallowSideKind::periodic ? &model.sides[number] : nullptr; };
   for (Index j = 0; j < n; ++j)
@@ -127,12 +151,12 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
     const int now = static_cast<int>(i & 1), last = 1 - now;
     const Index k = layout_.at(i, tile.j);
     FaceFlux<T>& upper = rows.flux_x[now];
-    const FluxCells<T> cells{h + k, u + k, v + k, z + k, curved ? root + k : nullptr, s};
-    reconstruct<curved>(n, cells, dry, rows.low_x, rows.high_x[now], rows.rise_x[now]);
+    const FluxCells<T> cells{h + k, u + k, v + k, z + k, extra + k, s};
+    reconstruct<kind>(n, cells, dry, rows.low_x, rows.high_x[now], rows.rise_x[now]);
     if (walls)
       level_beside_walls(n, model.wall_u.data() + k, model.wall_u.data() + k + s, cells, rows.low_x, rows.high_x[now], rows.rise_x[now]);
     if (i < tile.i) continue;
-    face_flux<curved>(n, rows.high_x[last], rows.low_x, 0, curved ? root + k - s : nullptr, curved ? root + k : nullptr, plain, dry, upper);
+    face_flux<kind>(n, rows.high_x[last], rows.low_x, 0, extra + k - s, extra + k, plain, dry, upper);
     if (walls) stop_at_walls(n, model.wall_u.data() + k, rows.high_x[last], rows.low_x, 0, plain, upper);
     if (const ShallowSide* lower_side = side(0); i == 0 && lower_side)
       for (Index j = 0; j < n; ++j) flow_through_side(*lower_side, tile.j + j, -1, rows.low_x, j, model.gravity, j, upper);
@@ -140,19 +164,22 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
       for (Index j = 0; j < n; ++j) flow_through_side(*upper_side, tile.j + j, 1, rows.high_x[last], j, model.gravity, j, upper);
     if (i == 0 && closed_x) tile.left[0] -= sum_of(upper.mass, n);
     if (i == layout_.nx && closed_x) tile.left[1] += sum_of(upper.mass, n);
+    if (felt && i < end && (i > 0 || !closed_x))
+      feel_faces(n, rows.high_x[last], rows.low_x, 0, upper, plain, dt, walls ? model.wall_u.data() + k : nullptr,
+                 const_cast<double*>(model.felt_face_u.data()) + k);
     if (i == tile.i) continue;
 
     // The row before is complete now.
     const Index r = k - s;
     const FaceFlux<T>&lower = rows.flux_x[last], &across = rows.flux_y;
     if (!one_row) {
-      const FluxCells<T> wide{h + r - 1, v + r - 1, u + r - 1, z + r - 1, curved ? root + r - 1 : nullptr, 1};
-      reconstruct<curved>(n + 2, wide, dry, rows.low_y, rows.high_y, rows.rise_y);
+      const FluxCells<T> wide{h + r - 1, v + r - 1, u + r - 1, z + r - 1, extra + r - 1, 1};
+      reconstruct<kind>(n + 2, wide, dry, rows.low_y, rows.high_y, rows.rise_y);
       const std::uint8_t* wall = walls ? model.wall_v.data() + r - 1 : nullptr;
       if (walls) level_beside_walls(n + 2, wall, wall + 1, wide, rows.low_y, rows.high_y, rows.rise_y);
       FaceWater<T>& low = rows.low_y;
       // Faces j of the tile lie between cells j and j + 1 of the wide row.
-      face_flux<curved>(n + 1, rows.high_y, low, 1, curved ? root + r - 1 : nullptr, curved ? root + r : nullptr, plain, dry, rows.flux_y);
+      face_flux<kind>(n + 1, rows.high_y, low, 1, extra + r - 1, extra + r, plain, dry, rows.flux_y);
       if (walls) stop_at_walls(n + 1, wall + 1, rows.high_y, low, 1, plain, rows.flux_y);
       if (const ShallowSide* first = side(2); tile.j == 0 && first)
         flow_through_side(*first, i - 1, -1, low, 1, model.gravity, 0, rows.flux_y);
@@ -161,7 +188,17 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
       if (tile.j == 0 && closed_y) tile.left[2] -= across.mass[0];
       if (tile.j + n == layout_.ny && closed_y) tile.left[3] += across.mass[n];
     }
-    const T *hr = h + r, *ur = u + r, *vr = v + r, *own = curved ? root + r : nullptr;
+    if (felt) {
+      feel_cells(n, h + r, rows.high_x[last].depth, rows.rise_x[last], plain, dt, const_cast<double*>(model.felt_u.data()) + r);
+      if (!one_row) {
+        feel_cells(n, h + r, rows.high_y.depth + 1, rows.rise_y + 1, plain, dt, const_cast<double*>(model.felt_v.data()) + r);
+        const Index first = tile.j == 0 && closed_y ? 1 : 0;
+        if (first < n)
+          feel_faces(n, rows.high_y, rows.low_y, 1, across, plain, dt, walls ? model.wall_v.data() + r : nullptr,
+                     const_cast<double*>(model.felt_face_v.data()) + r, first);
+      }
+    }
+    const T *hr = h + r, *ur = u + r, *vr = v + r, *own = extra + r;
     const T* rise_x = rows.rise_x[last];
 #pragma GCC ivdep
     for (Index j = 0; j < n; ++j) {

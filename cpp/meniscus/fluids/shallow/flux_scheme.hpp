@@ -5,6 +5,7 @@
 /// makes depths stay positive: no cell gives more through its faces than it holds.
 #pragma once
 
+#include "meniscus/fluids/shallow/flux_kind.hpp"
 #include "meniscus/fluids/shallow/shallow_tiles.hpp"
 
 namespace meniscus::fluids {
@@ -26,7 +27,7 @@ class FluxScheme {
   void stage(const ShallowModel<T>& model, const ShallowFields<T>& from, const ShallowFields<T>* base, ShallowFields<T>& to,
              double dt);
   double fastest() const;
-  template <bool curved>
+  template <FluxKind kind>
   void work_on(const ShallowModel<T>& model, const ShallowFields<T>& from, const ShallowFields<T>* base, ShallowFields<T>& to,
                double dt, ShallowTile& tile) const;
 

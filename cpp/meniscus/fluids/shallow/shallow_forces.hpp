@@ -41,15 +41,16 @@ MENISCUS_INLINE void apply_shallow_forces(const ShallowModel<T>& model, Index k,
       p[j] *= kept;
     }
   }
-  if (model.damping.size() > 0) {
-    const T *rate = model.damping.data() + k, *level = model.level.data() + k, *z = model.bed.data() + k;
+  if (model.damping_u.size() > 0) {
+    // Velocity along the side is left alone: with it, waves that come in obliquely would be returned.
+    const T *a = model.damping_u.data() + k, *b = model.damping_v.data() + k, *level = model.level.data() + k;
+    const T* z = model.bed.data() + k;
     for (Index j = 0; j < n; ++j) {
-      const T kept = T(1) / (T(1) + dt * rate[j]);
       const T rest = level[j] > z[j] ? level[j] - z[j] : T(0);
-      const T change = (T(1) - kept) * (rest - h[j]);
+      const T change = (T(1) - T(1) / (T(1) + dt * (a[j] + b[j]))) * (rest - h[j]);
       h[j] += change;
-      q[j] *= kept;
-      p[j] *= kept;
+      q[j] /= T(1) + dt * a[j];
+      p[j] /= T(1) + dt * b[j];
       damped[j] -= change;
     }
   }

@@ -21,6 +21,7 @@ template <class T>
 struct ShallowModel {
   ShallowLayout layout;
   double spacing = 1;   ///< of cells, m
+  std::array<double, 2> origin{};  ///< lower corner, m
   double gravity = 0;   ///< m/s^2
   double most_gravity = 0;  ///< anywhere, m/s^2
   double dry = 0;       ///< depth up to which water rests, m
@@ -35,9 +36,12 @@ struct ShallowModel {
   Block<T> manning;     ///< coefficient, s/m^(1/3)
   Block<T> push_u, push_v;   ///< horizontal forces per volume, N/m^3
   Block<T> stress_u, stress_v;  ///< of the wind on the surface, Pa
-  Block<T> damping;     ///< rate at which water comes to rest at a level, 1/s
+  Block<T> damping_u, damping_v;  ///< rates at which sponges before sides across x and y let water come to rest at a level, 1/s
   Block<T> level;       ///< that level, m
   Block<std::uint8_t> wall_u, wall_v;  ///< faces that are walls
+
+  Block<double> felt_u, felt_v;  ///< m^3/s: what bed and pressure have pushed the water of cells and, before them, of faces in a step
+  Block<double> felt_face_u, felt_face_v;
 
   Index cells() const { return layout.nx * layout.ny; }
 };

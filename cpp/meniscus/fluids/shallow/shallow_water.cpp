@@ -31,7 +31,8 @@ Block<T>& member(ShallowArray which, ShallowModel<T>& m, ShallowFields<T>& w) {
     case ShallowArray::push_v: return m.push_v;
     case ShallowArray::stress_u: return m.stress_u;
     case ShallowArray::stress_v: return m.stress_v;
-    case ShallowArray::damping: return m.damping;
+    case ShallowArray::damping_u: return m.damping_u;
+    case ShallowArray::damping_v: return m.damping_v;
     case ShallowArray::level: return m.level;
     default: break;
   }
@@ -83,6 +84,34 @@ double ShallowWater<T>::longest_substep() {
 }
 
 template <class T>
+void ShallowWater<T>::feel_pushes() {
+  for (Block<double>* block : {&model_.felt_u, &model_.felt_v, &model_.felt_face_u, &model_.felt_face_v}) {
+    if (block->size() == 0) *block = Block<double>(model_.layout.size());
+    std::fill(block->begin(), block->end(), 0.0);
+  }
+}
+
+template <class T>
+void ShallowWater<T>::release_pressure(const HullCells& hulls) {
+  const ShallowLayout& at = model_.layout;
+  Block<T>& pressure = array(ShallowArray::pressure);
+  for (Index i = 0; i < at.nx; ++i)
+    for (Index j = 0; j < at.ny; ++j)
+      if (hulls.at(i, j) < 0) pressure[at.at(i, j)] = T(0);
+}
+
+template <class T>
+void ShallowWater<T>::fill_under_hulls(const HullCells& hulls, double level) {
+  Block<T>& pressure = array(ShallowArray::pressure);
+  for (const HullCell& cell : hulls.cells()) {
+    const Index k = model_.layout.at(cell.i, cell.j);
+    const auto ground = static_cast<double>(model_.ground[k]);
+    water_.depth[k] = static_cast<T>(std::max(std::min(level, cell.roof) - ground, 0.0));
+    pressure[k] = static_cast<T>(model_.density * model_.gravity * std::max(std::min(level - cell.roof, level - ground), 0.0));
+  }
+}
+
+template <class T>
 void ShallowWater<T>::fill_ratio(double flat, double film, double* ratio) {
   fill_shallow_ghosts(model_, model_.ground.data(), -1);
   fill_shallow_ghosts(model_, water_.depth.data(), -1);
@@ -101,7 +130,7 @@ Index ShallowWater<T>::bytes() const {
   const ShallowModel<T>& m = model_;
   Index values = 3 * m.layout.size();
   for (const Block<T>* block : {&m.ground, &m.pressure, &m.gravity_of, &m.root, &m.manning, &m.push_u, &m.push_v, &m.stress_u,
-                                &m.stress_v, &m.damping, &m.level})
+                                &m.stress_v, &m.damping_u, &m.damping_v, &m.level})
     values += block->size();
   if (m.pressure.size() > 0) values += m.bed.size();
   const Index scratch = flux_ ? flux_->bytes() : staggered_->bytes();

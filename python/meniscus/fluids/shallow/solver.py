@@ -55,7 +55,8 @@ class ShallowWater(Solver[ShallowReport]):
             rests on flat ground has the same downward * depth^2 everywhere: it pulls at the whole column, unlike a pressure on it.
         push: horizontal force f_tau per volume, N/m^3: (2, nx, ny) or two numbers; None: none.
         wind_stress: of the wind on the surface, Pa: (2, nx, ny) or two numbers; None: none.
-        sponge: rate (1/s) at which water comes to rest, and the level (m) at which it does, (2, nx, ny); None: none. See `add_sponge`.
+        sponge: rates (1/s) at which water comes to rest before sides across x and y, and the level (m) at which it does, (3, nx, ny);
+            None: none. See `add_sponge`.
         wall_faces: two arrays, (nx + 1, ny) and (nx, ny + 1), of the faces that are walls; None: no face inside is one.
         time: s; only a step changes it.
         report: of the last step; None before the first.
@@ -104,7 +105,7 @@ class ShallowWater(Solver[ShallowReport]):
         kind = _fluids.ShallowWater64 if self._dtype == np.float64 else _fluids.ShallowWater32
         kinds = [_kind_of(grid, self.sides, name) for name in _SIDES]
         self._has_walls = False
-        self._core = kind(grid.shape, grid.spacing, numbers, kinds, member)
+        self._core = kind(grid.shape, grid.spacing, grid.origin, numbers, kinds, member)
         self.depth: Floats = self.declare("depth", self._core.array(_ARRAY.depth))
         self.velocity: tuple[Floats, Floats] = self.declare("velocity", (self._core.array(_ARRAY.u), self._core.array(_ARRAY.v)))
         self.time = self.declare("time", 0.0)
@@ -153,8 +154,8 @@ class ShallowWater(Solver[ShallowReport]):
     def add_sponge(self, side: str, width: float, level: float, *, wave_depth: float | None = None) -> None:
         """Let water come to rest at a level before a side, whatever the angle of the waves that run into it.
 
-        The rate grows with the cube of the way into the sponge. Two waves wide, it returns at most 1 % of those that meet it at up to 60
-        degrees.
+        The rate grows with the square of the way into the sponge, and depth and the velocity across the side are damped alike. Two waves
+        wide and with an `OpenSide` behind it, it returns at most 1 % of waves that meet it at up to 60 degrees.
 
         Args:
             side: 'x-', 'x+', 'y-' or 'y+'.
@@ -172,9 +173,13 @@ class ShallowWater(Solver[ShallowReport]):
         if depth <= 0:
             raise ValueError(f"there is no water below the level of {level:g} m, so no wave for a sponge")
         rates = sponge_rates(self.grid, side, width, (self.options.gravity * depth) ** 0.5)
-        old = self.sponge
-        rate, rest = (np.zeros(self.grid.shape), np.full(self.grid.shape, level)) if old is None else (old[0], old[1])
-        self.sponge = np.array([np.maximum(rate, rates), np.where(rates > rate, level, rest)])
+        parts = [np.zeros(self.grid.shape), np.zeros(self.grid.shape), np.full(self.grid.shape, level)]
+        if self.sponge is not None:
+            parts = [np.array(part, np.float64) for part in self.sponge]
+        parts[2][rates > parts[0] + parts[1]] = level
+        axis = "xy".index(side[0])
+        np.maximum(parts[axis], rates, out=parts[axis])
+        self.sponge = parts
 
     def fill(self, level: float) -> None:
         """Let water at rest fill the ground up to a level, m. Raises TypeError or ValueError for what is no number."""
