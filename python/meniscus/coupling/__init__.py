@@ -42,6 +42,8 @@ __all__ = [
     "Mode",
     "PathAudit",
     "PushedShellBody",
+    "ShallowBodies",
+    "ShallowBodiesReport",
     "ShellBody",
     "ShellCoupling",
     "ShellMode",

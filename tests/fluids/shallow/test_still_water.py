@@ -93,3 +93,48 @@ def test_pressures_move_water_to_the_depth_that_they_leave(scheme: str) -> None:
     water.step(400.0)
     assert np.ptp(water.surface[:8]) < 2e-3
     assert water.surface[12:].mean() - water.surface[:4].mean() == pytest.approx(0.1, abs=2e-3)
+
+
+def test_what_makes_no_sense_is_said_in_one_sentence() -> None:
+    grid = ms.Grid((6, 5), 1.0)
+    with pytest.raises(ValueError, match=r"ground must be a number or have the shape of the grid, \(6, 5\), not \(5, 6\)"):
+        ShallowWater(grid, np.zeros((5, 6)))
+    water = ShallowWater(grid, -1.0)
+    water.fill(0.0)
+    water.depth[2, 3] = -0.1
+    with pytest.raises(ValueError, match=r"depth must not be negative, but \[2, 3\] is -0.1"):
+        water.step(0.1)
+    water.depth[2, 3] = np.nan
+    with pytest.raises(ValueError, match=r"depth must be finite, but \[2, 3\] is nan"):
+        water.step(0.1)
+    with pytest.raises(ValueError, match="scheme must be one of"):
+        ShallowWater(grid, 0.0, "upwind")
+    with pytest.raises(ValueError, match="two axes"):
+        ShallowWater(ms.Grid((4, 4, 4), 1.0))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_threads_and_restarts_do_not_change_a_bit(scheme: str) -> None:
+    import pickle
+
+    def run(threads: int, resume: bool) -> np.ndarray:
+        ms.core.set_num_threads(threads)
+        grid = ms.Grid((70, 90), 0.1)
+        x, y = grid.cell_centers()
+        water = ShallowWater(grid, 0.1 * x - 0.3 * np.cos(y), scheme)
+        water.manning = 0.02
+        water.fill(0.2)
+        water.depth[...] += 0.1 * np.exp(-((x - 3) ** 2) - (y - 4) ** 2)
+        for _ in range(3):
+            water.step(0.1)
+            if resume:
+                water = pickle.loads(pickle.dumps(water)).copy()
+        return np.stack([water.depth, water.velocity[0][:70], water.velocity[1][:, :90]])
+
+    before = ms.core.num_threads()
+    try:
+        first = run(1, False)
+        for threads in (2, 3, 5, 8):
+            assert np.array_equal(run(threads, threads == 3), first)
+    finally:
+        ms.core.set_num_threads(before)
