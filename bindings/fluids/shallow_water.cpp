@@ -36,8 +36,8 @@ std::vector<fluids::HullBody> bodies_of(const py::array& rows) {
 }
 
 template <class T>
-std::pair<Index, double> press(fluids::ShallowWater<T>& water, fluids::HullCells& hulls, const py::array& rows, const py::array& impulses,
-                               double dt, double excess, Index sweeps) {
+std::pair<Index, double> press(fluids::ShallowWater<T>& water, fluids::HullCells& hulls, const py::array& rows,
+                               const py::array& impulses, double dt, double excess, Index sweeps) {
   auto bodies = bodies_of(rows);
   double* out = data_of<double>(impulses, "impulses", 6 * std::ssize(bodies), true);
   const fluids::HullSolve solve = interruptible([&] {
@@ -46,8 +46,8 @@ std::pair<Index, double> press(fluids::ShallowWater<T>& water, fluids::HullCells
     return fluids::press_under_hulls(water.model(), water.water(), before, hulls, std::span(bodies), dt, {excess, sweeps});
   });
   for (const auto& body : bodies) {
-    const double values[6] = {body.side[0], body.side[1], body.impulse[2], body.angular_impulse[0], body.angular_impulse[1],
-                              body.angular_impulse[2]};
+    const double values[6] = {
+        body.side[0], body.side[1], body.impulse[2], body.angular_impulse[0], body.angular_impulse[1], body.angular_impulse[2]};
     out = std::copy_n(values, 6, out);
   }
   return {solve.iterations, solve.excess};
@@ -57,8 +57,8 @@ template <class T>
 void bind_water(py::module_& m, const char* name) {
   using Water = fluids::ShallowWater<T>;
   py::class_<Water>(m, name)
-      .def(py::init([](std::array<Index, 2> cells, double spacing, std::array<double, 2> origin, const std::array<double, 4>& numbers,
-                       const std::array<ShallowSideKind, 4>& sides, ShallowScheme scheme) {
+      .def(py::init([](std::array<Index, 2> cells, double spacing, std::array<double, 2> origin,
+                       const std::array<double, 4>& numbers, const std::array<ShallowSideKind, 4>& sides, ShallowScheme scheme) {
              fluids::ShallowModel<T> model;
              model.layout = {cells[0], cells[1]};
              model.spacing = spacing;
@@ -70,38 +70,45 @@ void bind_water(py::module_& m, const char* name) {
              for (int s = 0; s < 4; ++s) model.sides[s].kind = sides[s];
              return std::make_unique<Water>(model, scheme);
            }),
-           py::arg("cells"), py::arg("spacing"), py::arg("origin"), py::arg("gravity_dry_cfl_density"), py::arg("sides"), py::arg("scheme"))
-      .def("array", [](Water& w, ShallowArray which) { return samples(w.array(which), w.model().layout, w.faces_of(which)); },
-           py::arg("which"))
+           py::arg("cells"), py::arg("spacing"), py::arg("origin"), py::arg("gravity_dry_cfl_density"), py::arg("sides"),
+           py::arg("scheme"))
+      .def(
+          "array", [](Water& w, ShallowArray which) { return samples(w.array(which), w.model().layout, w.faces_of(which)); },
+          py::arg("which"))
       .def("drop", &Water::drop, py::arg("which"))
-      .def("walls", [](Water& w, int axis) { return samples(w.walls(axis), w.model().layout, axis); }, py::arg("axis"))
-      .def("set_side",
-           [](Water& w, int side, std::vector<double> level, std::vector<double> discharge, std::vector<double> along) {
-             auto& to = w.model().sides.at(side);
-             to.level = std::move(level);
-             to.discharge = std::move(discharge);
-             to.along = std::move(along);
-           },
-           py::arg("side"), py::arg("level"), py::arg("discharge"), py::arg("along"))
-      .def("advance", [](Water& w, double dt) { return interruptible([&] { return w.advance(dt); }); }, py::arg("dt"))
+      .def(
+          "walls", [](Water& w, int axis) { return samples(w.walls(axis), w.model().layout, axis); }, py::arg("axis"))
+      .def(
+          "set_side",
+          [](Water& w, int side, std::vector<double> level, std::vector<double> discharge, std::vector<double> along) {
+            auto& to = w.model().sides.at(side);
+            to.level = std::move(level);
+            to.discharge = std::move(discharge);
+            to.along = std::move(along);
+          },
+          py::arg("side"), py::arg("level"), py::arg("discharge"), py::arg("along"))
+      .def(
+          "advance", [](Water& w, double dt) { return interruptible([&] { return w.advance(dt); }); }, py::arg("dt"))
       .def("longest_substep", [](Water& w) { return interruptible([&] { return w.longest_substep(); }); })
       .def("feel_pushes", &Water::feel_pushes)
       .def("fill_under_hulls", &Water::fill_under_hulls, py::arg("hulls"), py::arg("level"))
       .def("release_pressure", &Water::release_pressure, py::arg("hulls"))
       .def("press_under_hulls", &press<T>, py::arg("hulls"), py::arg("bodies"), py::arg("impulses"), py::arg("dt"),
            py::arg("excess"), py::arg("sweeps"))
-      .def("fill_ratio",
-           [](Water& w, double flat, double film, const py::array& ratio) {
-             double* to = data_of<double>(ratio, "ratio", w.model().cells(), true);
-             interruptible([&] { w.fill_ratio(flat, film, to); });
-           },
-           py::arg("flat"), py::arg("film"), py::arg("ratio"))
-      .def("height_over_water",
-           [](Water& w, const py::array& height) {
-             double* to = data_of<double>(height, "height", w.model().cells(), true);
-             interruptible([&] { w.height_over_water(to); });
-           },
-           py::arg("height"))
+      .def(
+          "fill_ratio",
+          [](Water& w, double flat, double film, const py::array& ratio) {
+            double* to = data_of<double>(ratio, "ratio", w.model().cells(), true);
+            interruptible([&] { w.fill_ratio(flat, film, to); });
+          },
+          py::arg("flat"), py::arg("film"), py::arg("ratio"))
+      .def(
+          "height_over_water",
+          [](Water& w, const py::array& height) {
+            double* to = data_of<double>(height, "height", w.model().cells(), true);
+            interruptible([&] { w.height_over_water(to); });
+          },
+          py::arg("height"))
       .def_property_readonly("nbytes", &Water::bytes);
 }
 
@@ -150,13 +157,14 @@ void bind_shallow_water(py::module_& m) {
            }),
            py::arg("cells"), py::arg("spacing"), py::arg("origin"))
       .def("clear", &fluids::HullCells::clear)
-      .def("add",
-           [](fluids::HullCells& hulls, int number, const py::array& vertices, const py::array& triangles) {
-             const double* points = data_of<double>(vertices, "vertices");
-             const std::int32_t* corners = data_of<std::int32_t>(triangles, "triangles");
-             hulls.add(number, std::span(points, points + vertices.size()), std::span(corners, corners + triangles.size()));
-           },
-           py::arg("number"), py::arg("vertices"), py::arg("triangles"))
+      .def(
+          "add",
+          [](fluids::HullCells& hulls, int number, const py::array& vertices, const py::array& triangles) {
+            const double* points = data_of<double>(vertices, "vertices");
+            const std::int32_t* corners = data_of<std::int32_t>(triangles, "triangles");
+            hulls.add(number, std::span(points, points + vertices.size()), std::span(corners, corners + triangles.size()));
+          },
+          py::arg("number"), py::arg("vertices"), py::arg("triangles"))
       .def_property_readonly("count", [](const fluids::HullCells& hulls) { return hulls.cells().size(); });
   bind_water<float>(m, "ShallowWater32");
   bind_water<double>(m, "ShallowWater64");

@@ -1,7 +1,7 @@
 /// Rows of the scheme `flux` of shallow water: limited slopes, hydrostatic reconstruction, fluxes through faces.
 ///
-/// Sources: Audusse, Bouchut, Bristeau, Klein and Perthame 2004 (hydrostatic reconstruction, second order); Harten, Lax and van Leer
-/// 1983 (flux); Mueller et al., "Real time physics class notes", (A.10) (equations).
+/// Sources: Audusse, Bouchut, Bristeau, Klein and Perthame 2004 (hydrostatic reconstruction, second order); Harten, Lax and van
+/// Leer 1983 (flux); Mueller et al., "Real time physics class notes", (A.10) (equations).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -47,8 +47,9 @@ MENISCUS_INLINE T limited(T a, T b) {
   return least > T(0) ? least : most < T(0) ? most : T(0);
 }
 
-/// Sets the water on both faces of n cells across an axis, and the rise of the surface over each cell. A dry neighbour above the surface
-/// is a wall that the surface meets level; dry cells have no slopes. Where it is curved, the acceleration of gravity differs from cell to cell
+/// Sets the water on both faces of n cells across an axis, and the rise of the surface over each cell. A dry neighbour above the
+/// surface is a wall that the surface meets level; dry cells have no slopes. Where it is curved, the acceleration of gravity
+/// differs from cell to cell
 /// (`extra` is its square root), and depths of neighbours count as those of the same pressure.
 template <FluxKind kind, class T>
 MENISCUS_INLINE void reconstruct(Index n, const FluxCells<T>& cells, T dry, FaceWater<T>& below, FaceWater<T>& above, T* rise) {

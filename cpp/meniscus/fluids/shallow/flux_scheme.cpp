@@ -32,8 +32,9 @@ struct FluxSpeed {
 
 /// Adds to `felt` half of what bed and pressure push the water at n faces with in dt, from `first` on; walls push for themselves.
 template <class T>
-void feel_faces(Index n, const FaceWater<T>& below, const FaceWater<T>& above, Index offset, const FaceFlux<T>& flux, T gravity,
-                double dt, const std::uint8_t* walls, double* felt, Index first = 0) {
+MENISCUS_NOINLINE void feel_faces(Index n, const FaceWater<T>& below, const FaceWater<T>& above, Index offset,
+                                  const FaceFlux<T>& flux, T gravity, double dt, const std::uint8_t* walls, double* felt,
+                                  Index first = 0) {
   for (Index j = first; j < n; ++j) {
     if (walls && walls[j]) continue;
     const double h1 = below.depth[j], h2 = above.depth[j + offset];
@@ -44,7 +45,7 @@ void feel_faces(Index n, const FaceWater<T>& below, const FaceWater<T>& above, I
 
 /// The same of n cells, from the depth on their upper faces and the rise of the surface.
 template <class T>
-void feel_cells(Index n, const T* depth, const T* upper, const T* rise, T gravity, double dt, double* felt) {
+MENISCUS_NOINLINE void feel_cells(Index n, const T* depth, const T* upper, const T* rise, T gravity, double dt, double* felt) {
   for (Index j = 0; j < n; ++j) {
     const double h = depth[j];
     felt[j] -= 0.5 * dt * gravity * h * (rise[j] - 2 * (upper[j] - h));
@@ -60,7 +61,6 @@ template <class T>
 Index FluxScheme<T>::bytes() const {
   return 3 * layout_.size() * static_cast<Index>(sizeof(T));
 }
-
 
 template <class T>
 double FluxScheme<T>::fastest() const {
@@ -131,8 +131,9 @@ void FluxScheme<T>::stage(const ShallowModel<T>& model, const ShallowFields<T>& 
 
 template <class T>
 template <FluxKind kind>
-MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const ShallowFields<T>& from, const ShallowFields<T>* base,
-                                            ShallowFields<T>& to, double dt, ShallowTile& tile) const {
+MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const ShallowFields<T>& from,
+                                            const ShallowFields<T>* base, ShallowFields<T>& to, double dt,
+                                            ShallowTile& tile) const {
   TileRows<T> rows;
   const Index n = tile.columns, s = layout_.stride;
   const T dry = static_cast<T>(model.dry), step = static_cast<T>(dt), ratio = static_cast<T>(dt / model.spacing);
@@ -142,8 +143,11 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
   constexpr bool curved = kind == FluxKind::curved;
   // What the kind of flux needs beside the water.
   const T* extra = curved ? model.root.data() : kind == FluxKind::pressed ? model.pressure.data() : model.bed.data();
-  const bool closed_x = model.sides[0].kind != ShallowSideKind::periodic, closed_y = model.sides[2].kind != ShallowSideKind::periodic;
-  const auto side = [&](int number) { return model.sides[number].kind > ShallowSideKind::periodic ? &model.sides[number] : nullptr; };
+  const bool closed_x = model.sides[0].kind != ShallowSideKind::periodic,
+             closed_y = model.sides[2].kind != ShallowSideKind::periodic;
+  const auto side = [&](int number) {
+    return model.sides[number].kind > ShallowSideKind::periodic ? &model.sides[number] : nullptr;
+  };
   for (Index j = 0; j < n; ++j)
     rows.volume[j] = rows.kinetic[j] = rows.damped[j] = rows.fast_u[j] = rows.fast_v[j] = rows.wave[j] = T(0);
   tile.left = {};
@@ -154,7 +158,8 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
     const FluxCells<T> cells{h + k, u + k, v + k, z + k, extra + k, s};
     reconstruct<kind>(n, cells, dry, rows.low_x, rows.high_x[now], rows.rise_x[now]);
     if (walls)
-      level_beside_walls(n, model.wall_u.data() + k, model.wall_u.data() + k + s, cells, rows.low_x, rows.high_x[now], rows.rise_x[now]);
+      level_beside_walls(n, model.wall_u.data() + k, model.wall_u.data() + k + s, cells, rows.low_x, rows.high_x[now],
+                         rows.rise_x[now]);
     if (i < tile.i) continue;
     face_flux<kind>(n, rows.high_x[last], rows.low_x, 0, extra + k - s, extra + k, plain, dry, upper);
     if (walls) stop_at_walls(n, model.wall_u.data() + k, rows.high_x[last], rows.low_x, 0, plain, upper);

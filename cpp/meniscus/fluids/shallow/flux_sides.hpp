@@ -8,8 +8,8 @@ namespace meniscus::fluids {
 
 /// Lets slopes vanish in cells beside walls: `low` and `high` are the walls on their faces.
 template <class T>
-void level_beside_walls(Index n, const std::uint8_t* low, const std::uint8_t* high, const FluxCells<T>& cells, FaceWater<T>& below,
-                        FaceWater<T>& above, T* rise) {
+MENISCUS_NOINLINE void level_beside_walls(Index n, const std::uint8_t* low, const std::uint8_t* high, const FluxCells<T>& cells,
+                                          FaceWater<T>& below, FaceWater<T>& above, T* rise) {
   for (Index j = 0; j < n; ++j) {
     if (!low[j] && !high[j]) continue;
     below.depth[j] = above.depth[j] = cells.depth[j];
@@ -27,8 +27,8 @@ T stopped(T depth, T speed, T gravity) {
 }
 
 template <class T>
-void stop_at_walls(Index n, const std::uint8_t* walls, const FaceWater<T>& below, const FaceWater<T>& above, Index offset,
-                   T gravity, FaceFlux<T>& flux) {
+MENISCUS_NOINLINE void stop_at_walls(Index n, const std::uint8_t* walls, const FaceWater<T>& below, const FaceWater<T>& above,
+                                     Index offset, T gravity, FaceFlux<T>& flux) {
   for (Index j = 0; j < n; ++j) {
     if (!walls[j]) continue;
     flux.mass[j] = flux.along[j] = T(0);
@@ -37,11 +37,11 @@ void stop_at_walls(Index n, const std::uint8_t* walls, const FaceWater<T>& below
   }
 }
 
-/// Replaces the flux through face j, that of cell k of a side, by the one of the state on the side. `end` is 1 where the domain lies
-/// below the face, else -1.
+/// Replaces the flux through face j, that of cell k of a side, by the one of the state on the side. `end` is 1 where the domain
+/// lies below the face, else -1.
 template <class T>
-void flow_through_side(const ShallowSide& side, Index k, int end, const FaceWater<T>& inside, Index place, double gravity, Index j,
-                       FaceFlux<T>& flux) {
+MENISCUS_NOINLINE void flow_through_side(const ShallowSide& side, Index k, int end, const FaceWater<T>& inside, Index place,
+                                         double gravity, Index j, FaceFlux<T>& flux) {
   const double h = inside.depth[place], ground = inside.surface[place] - h;
   const SideState in{h, end * static_cast<double>(inside.normal[place]), static_cast<double>(inside.along[place])};
   const SideState at = state_on_side(side, k, in, ground, gravity);

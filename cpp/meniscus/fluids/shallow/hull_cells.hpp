@@ -8,8 +8,8 @@
 
 namespace meniscus::fluids {
 
-/// A column under a body: the height of the lowest point of the hull at its centre, m, and the direction (x, y, 1) in which a pressure on
-/// the hull pushes, per area of the column.
+/// A column under a body: the height of the lowest point of the hull at its centre, m, and the direction (x, y, 1) in which a
+/// pressure on the hull pushes, per area of the column.
 struct HullCell {
   Index i = 0, j = 0;
   int body = -1;

@@ -12,10 +12,10 @@ constexpr double relaxation = 1.6;  // of sweeps; below 2
 
 /// A column under a hull and the four columns around it.
 struct Row {
-  double excess = 0;     ///< height of the water over the hull without a change of pressure, m
-  double diagonal = 0;   ///< how fast a head lowers it
-  double change = 0;     ///< of the head, m
-  double least = 0;      ///< change that leaves no pressure
+  double excess = 0;      ///< height of the water over the hull without a change of pressure, m
+  double diagonal = 0;    ///< how fast a head lowers it
+  double change = 0;      ///< of the head, m
+  double least = 0;       ///< change that leaves no pressure
   double depths[4] = {};  ///< of the faces around, m; zero where nothing passes
   int beside[4] = {-1, -1, -1, -1};
   Vec<double, 3> push, arm;
@@ -29,7 +29,8 @@ HullSolve press_under_hulls(const ShallowModel<T>& model, ShallowFields<T>& wate
   const ShallowLayout& at = model.layout;
   const double per_head = model.density * model.gravity, area = model.spacing * model.spacing;
   const double flow = dt * dt * model.gravity / area;
-  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic, around_y = model.sides[2].kind == ShallowSideKind::periodic;
+  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic,
+             around_y = model.sides[2].kind == ShallowSideKind::periodic;
   fill_shallow_ghosts(model, water.depth.data(), -1);
   std::vector<HullCell>& cells = hulls.cells();
   std::vector<Row> rows(cells.size());
@@ -46,14 +47,15 @@ HullSolve press_under_hulls(const ShallowModel<T>& model, ShallowFields<T>& wate
     const double head = static_cast<double>(before[k]) / per_head;
     row.least = -head;
     const Vec<double, 3> moving = body.velocity + body.spin.cross(row.arm);
-    row.excess = static_cast<double>(water.depth[k]) + static_cast<double>(model.ground[k]) - cell.roof - dt * row.push.dot(moving);
+    row.excess =
+        static_cast<double>(water.depth[k]) + static_cast<double>(model.ground[k]) - cell.roof - dt * row.push.dot(moving);
     const Index di[4] = {-1, 1, 0, 0}, dj[4] = {0, 0, -1, 1};
     for (int f = 0; f < 4; ++f) {
       Index i = cell.i + di[f], j = cell.j + dj[f];
       const bool outside = i < 0 || i >= at.nx || j < 0 || j >= at.ny;
       if (outside && !(f < 2 ? around_x : around_y)) continue;
-      if (model.wall_u.size() > 0 && (f < 2 ? model.wall_u[at.at(cell.i + (f == 1), cell.j)] : model.wall_v[at.at(cell.i, cell.j + (f == 3))]))
-        continue;
+      const Index face = f < 2 ? at.at(cell.i + (f == 1), cell.j) : at.at(cell.i, cell.j + (f == 3));
+      if (model.wall_u.size() > 0 && (f < 2 ? model.wall_u : model.wall_v)[face]) continue;
       i = (i + at.nx) % at.nx;
       j = (j + at.ny) % at.ny;
       row.depths[f] = static_cast<double>(std::min(water.depth[k], water.depth[at.at(i, j)]));
@@ -130,7 +132,8 @@ HullSolve press_under_hulls(const ShallowModel<T>& model, ShallowFields<T>& wate
       const double here = static_cast<double>(water.depth[k]) * velocity[k] + 0.5 * sign * discharge;
       const double there = static_cast<double>(water.depth[o]) * velocity[o] + 0.5 * sign * discharge;
       Block<T>& other = f < 2 ? water.v : water.u;
-      const double here_along = static_cast<double>(water.depth[k]) * other[k], there_along = static_cast<double>(water.depth[o]) * other[o];
+      const double here_along = static_cast<double>(water.depth[k]) * other[k],
+                   there_along = static_cast<double>(water.depth[o]) * other[o];
       water.depth[k] = std::max(water.depth[k] - passed, T(0));
       water.depth[o] = std::max(water.depth[o] + passed, T(0));
       const auto settle = [&](Index cell_of, double across, double along) {
@@ -168,7 +171,8 @@ void add_felt_impulses(const ShallowModel<T>& model, const T* before, const Hull
   };
   for (int axis = 0; axis < 2; ++axis) {
     const Index step = axis == 0 ? at.stride : 1;
-    const Block<double>&cells = axis == 0 ? model.felt_u : model.felt_v, &faces = axis == 0 ? model.felt_face_u : model.felt_face_v;
+    const Block<double>&cells = axis == 0 ? model.felt_u : model.felt_v,
+          &faces = axis == 0 ? model.felt_face_u : model.felt_face_v;
     const int ends = model.sides[2 * axis].kind == ShallowSideKind::periodic ? 1 : 0;
     for (Index n = 0; n < std::ssize(hulls.cells()); ++n) {
       const HullCell& cell = hulls.cells()[n];

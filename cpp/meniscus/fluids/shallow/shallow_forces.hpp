@@ -8,10 +8,11 @@
 
 namespace meniscus::fluids {
 
-/// Lets forces act on n cells from k on for dt: depth h and momentum over density q, p. Friction is implicit, so that it never turns a
-/// flow around; what is steady under a force and friction is so exactly. Returns nothing; `damped` gains the depth that damping takes.
+/// Lets forces act on n cells from k on for dt: depth h and momentum over density q, p. Friction is implicit, so that it never
+/// turns a flow around; what is steady under a force and friction is so exactly. `damped` gains the depth that damping takes.
 template <class T>
-MENISCUS_INLINE void apply_shallow_forces(const ShallowModel<T>& model, Index k, Index n, T dt, T dry, T* h, T* q, T* p, T* damped) {
+MENISCUS_NOINLINE void apply_shallow_forces(const ShallowModel<T>& model, Index k, Index n, T dt, T dry, T* h, T* q, T* p,
+                                            T* damped) {
   const T lightness = static_cast<T>(1 / model.density);
   if (model.push_u.size() > 0) {
     const T *a = model.push_u.data() + k, *b = model.push_v.data() + k;

@@ -76,9 +76,8 @@ void prepare_shallow(ShallowModel<T>& model) {
   }
   fill_shallow_ghosts(model, model.bed.data(), -1);
   continue_bed(model, model.bed.data());
-  for (Block<T>* block :
-       {&model.pressure, &model.gravity_of, &model.manning, &model.push_u, &model.push_v, &model.stress_u, &model.stress_v, &model.damping_u,
-        &model.damping_v})
+  for (Block<T>* block : {&model.pressure, &model.gravity_of, &model.manning, &model.push_u, &model.push_v, &model.stress_u,
+                          &model.stress_v, &model.damping_u, &model.damping_v})
     if (block->size() > 0) fill_shallow_ghosts(model, block->data(), -1);
   model.most_gravity = model.gravity;
   if (model.gravity_of.size() > 0) {
@@ -93,8 +92,8 @@ void prepare_shallow(ShallowModel<T>& model) {
   }
 }
 
-#define MENISCUS_INSTANTIATE(T)                                               \
-  template void fill_shallow_ghosts<T>(const ShallowModel<T>&, T*, int);      \
+#define MENISCUS_INSTANTIATE(T)                                          \
+  template void fill_shallow_ghosts<T>(const ShallowModel<T>&, T*, int); \
   template void prepare_shallow<T>(ShallowModel<T>&);
 MENISCUS_INSTANTIATE(float)
 MENISCUS_INSTANTIATE(double)

@@ -20,27 +20,28 @@ struct ShallowFields {
 template <class T>
 struct ShallowModel {
   ShallowLayout layout;
-  double spacing = 1;   ///< of cells, m
+  double spacing = 1;              ///< of cells, m
   std::array<double, 2> origin{};  ///< lower corner, m
-  double gravity = 0;   ///< m/s^2
-  double most_gravity = 0;  ///< anywhere, m/s^2
-  double dry = 0;       ///< depth up to which water rests, m
-  double cfl = 0;       ///< cells that the fastest wave passes in a substep
-  double density = 0;   ///< kg/m^3
+  double gravity = 0;              ///< m/s^2
+  double most_gravity = 0;         ///< anywhere, m/s^2
+  double dry = 0;                  ///< depth up to which water rests, m
+  double cfl = 0;                  ///< cells that the fastest wave passes in a substep
+  double density = 0;              ///< kg/m^3
   ShallowSides sides;
-  Block<T> ground;      ///< height, m
-  Block<T> pressure;    ///< on the surface, Pa
-  Block<T> bed;         ///< ground, raised by what the pressure on the surface weighs, m
-  Block<T> gravity_of;  ///< downward acceleration, m/s^2, where it differs from cell to cell
-  Block<T> root;        ///< its square root
-  Block<T> manning;     ///< coefficient, s/m^(1/3)
-  Block<T> push_u, push_v;   ///< horizontal forces per volume, N/m^3
-  Block<T> stress_u, stress_v;  ///< of the wind on the surface, Pa
+  Block<T> ground;                ///< height, m
+  Block<T> pressure;              ///< on the surface, Pa
+  Block<T> bed;                   ///< ground, raised by what the pressure on the surface weighs, m
+  Block<T> gravity_of;            ///< downward acceleration, m/s^2, where it differs from cell to cell
+  Block<T> root;                  ///< its square root
+  Block<T> manning;               ///< coefficient, s/m^(1/3)
+  Block<T> push_u, push_v;        ///< horizontal forces per volume, N/m^3
+  Block<T> stress_u, stress_v;    ///< of the wind on the surface, Pa
   Block<T> damping_u, damping_v;  ///< rates at which sponges before sides across x and y let water come to rest at a level, 1/s
-  Block<T> level;       ///< that level, m
+  Block<T> level;                 ///< that level, m
   Block<std::uint8_t> wall_u, wall_v;  ///< faces that are walls
 
-  Block<double> felt_u, felt_v;  ///< m^3/s: what bed and pressure have pushed the water of cells and, before them, of faces in a step
+  Block<double> felt_u,
+      felt_v;  ///< m^3/s: what bed and pressure have pushed the water of cells and, before them, of faces in a step
   Block<double> felt_face_u, felt_face_v;
 
   Index cells() const { return layout.nx * layout.ny; }
@@ -48,12 +49,12 @@ struct ShallowModel {
 
 /// Sums over the water, and what has left through the sides x-, x+, y-, y+, m^3.
 struct ShallowSums {
-  double before = 0;  ///< volume at the start of the step, m^3
-  double volume = 0;  ///< at its end, m^3
+  double before = 0;   ///< volume at the start of the step, m^3
+  double volume = 0;   ///< at its end, m^3
   double kinetic = 0;  ///< energy over density, m^5/s^2
   double speed = 0;    ///< largest, m/s
   std::array<double, 4> left{};
-  double damped = 0;   ///< volume that damping has taken, m^3
+  double damped = 0;  ///< volume that damping has taken, m^3
   Index substeps = 0;
   Index wet_tiles = 0;
 };

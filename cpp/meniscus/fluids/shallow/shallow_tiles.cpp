@@ -95,7 +95,8 @@ double ShallowTiles::measure(const ShallowModel<T>& model, const ShallowFields<T
 template <class T>
 void ShallowTiles::choose(const ShallowModel<T>& model, const ShallowFields<T>& water, ShallowFields<T>& scratch) {
   const Index rows = static_cast<Index>(tiles_.size()) / across_;
-  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic, around_y = model.sides[2].kind == ShallowSideKind::periodic;
+  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic,
+             around_y = model.sides[2].kind == ShallowSideKind::periodic;
   const auto lets_in = [](ShallowSideKind kind) { return kind != ShallowSideKind::wall && kind != ShallowSideKind::periodic; };
   active_.clear();
   for (Index r = 0; r < rows; ++r)
@@ -130,8 +131,8 @@ void ShallowTiles::choose(const ShallowModel<T>& model, const ShallowFields<T>& 
     }
 }
 
-#define MENISCUS_INSTANTIATE(T)                                                                  \
-  template double ShallowTiles::measure<T>(const ShallowModel<T>&, const ShallowFields<T>&);        \
+#define MENISCUS_INSTANTIATE(T)                                                              \
+  template double ShallowTiles::measure<T>(const ShallowModel<T>&, const ShallowFields<T>&); \
   template void ShallowTiles::choose<T>(const ShallowModel<T>&, const ShallowFields<T>&, ShallowFields<T>&);
 MENISCUS_INSTANTIATE(float)
 MENISCUS_INSTANTIATE(double)

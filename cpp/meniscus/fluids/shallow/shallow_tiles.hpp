@@ -17,12 +17,12 @@ using TileRow = T[tile_columns + 8];
 
 struct ShallowTile {
   Index i = 0, j = 0, rows = 0, columns = 0;
-  double volume = 0;   ///< sum of depths, m
-  double kinetic = 0;  ///< sum of depth times half of the square of the speed
-  double damped = 0;   ///< sum of the depths that damping has taken
-  std::array<double, 4> left{};  ///< sums of the discharges out of the sides, m^2/s
+  double volume = 0;                        ///< sum of depths, m
+  double kinetic = 0;                       ///< sum of depth times half of the square of the speed
+  double damped = 0;                        ///< sum of the depths that damping has taken
+  std::array<double, 4> left{};             ///< sums of the discharges out of the sides, m^2/s
   double fast_u = 0, fast_v = 0, wave = 0;  ///< largest components of velocity, fastest waves, m/s
-  double outflow = 0;  ///< largest sum of the velocities out of a cell, m/s
+  double outflow = 0;                       ///< largest sum of the velocities out of a cell, m/s
   bool wet = false, active = false, cleared = true, sound = true;
 };
 
@@ -44,12 +44,13 @@ class ShallowTiles {
  public:
   explicit ShallowTiles(const ShallowLayout& layout);
 
-  /// Measures the water of all tiles; returns the sum of depths. Throws InvalidArgument for a depth or velocity that is not finite, or a
-  /// negative depth, and names the cell.
+  /// Measures the water of all tiles; returns the sum of depths. Throws InvalidArgument for a depth or velocity that is not
+  /// finite, or a negative depth, and names the cell.
   template <class T>
   double measure(const ShallowModel<T>& model, const ShallowFields<T>& water);
 
-  /// Chooses the tiles with water, beside some, or at sides that may let some in. In all others `scratch` becomes the water, at rest.
+  /// Chooses the tiles with water, beside some, or at sides that may let some in. In all others `scratch` becomes the water, at
+  /// rest.
   template <class T>
   void choose(const ShallowModel<T>& model, const ShallowFields<T>& water, ShallowFields<T>& scratch);
 

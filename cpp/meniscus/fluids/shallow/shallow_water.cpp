@@ -20,21 +20,36 @@ namespace {
 template <class T>
 Block<T>& member(ShallowArray which, ShallowModel<T>& m, ShallowFields<T>& w) {
   switch (which) {
-    case ShallowArray::depth: return w.depth;
-    case ShallowArray::u: return w.u;
-    case ShallowArray::v: return w.v;
-    case ShallowArray::ground: return m.ground;
-    case ShallowArray::pressure: return m.pressure;
-    case ShallowArray::gravity_of: return m.gravity_of;
-    case ShallowArray::manning: return m.manning;
-    case ShallowArray::push_u: return m.push_u;
-    case ShallowArray::push_v: return m.push_v;
-    case ShallowArray::stress_u: return m.stress_u;
-    case ShallowArray::stress_v: return m.stress_v;
-    case ShallowArray::damping_u: return m.damping_u;
-    case ShallowArray::damping_v: return m.damping_v;
-    case ShallowArray::level: return m.level;
-    default: break;
+    case ShallowArray::depth:
+      return w.depth;
+    case ShallowArray::u:
+      return w.u;
+    case ShallowArray::v:
+      return w.v;
+    case ShallowArray::ground:
+      return m.ground;
+    case ShallowArray::pressure:
+      return m.pressure;
+    case ShallowArray::gravity_of:
+      return m.gravity_of;
+    case ShallowArray::manning:
+      return m.manning;
+    case ShallowArray::push_u:
+      return m.push_u;
+    case ShallowArray::push_v:
+      return m.push_v;
+    case ShallowArray::stress_u:
+      return m.stress_u;
+    case ShallowArray::stress_v:
+      return m.stress_v;
+    case ShallowArray::damping_u:
+      return m.damping_u;
+    case ShallowArray::damping_v:
+      return m.damping_v;
+    case ShallowArray::level:
+      return m.level;
+    default:
+      break;
   }
   throw InvalidArgument("walls are no array of numbers");
 }

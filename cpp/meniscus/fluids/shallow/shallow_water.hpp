@@ -12,13 +12,28 @@
 
 namespace meniscus::fluids {
 
-/// flux: finite volumes, see flux_scheme.hpp. staggered: conserves mass and momentum on staggered faces. printed: semi-Lagrangian, as
-/// in the notes with the signs put right.
+/// flux: finite volumes, see flux_scheme.hpp. staggered: conserves mass and momentum on staggered faces. printed:
+/// semi-Lagrangian, as in the notes with the signs put right.
 enum class ShallowScheme : int { flux, staggered, printed };
 
 /// Arrays of the model and of the water, by name.
 enum class ShallowArray : int {
-  depth, u, v, ground, pressure, gravity_of, manning, push_u, push_v, stress_u, stress_v, damping_u, damping_v, level, wall_u, wall_v
+  depth,
+  u,
+  v,
+  ground,
+  pressure,
+  gravity_of,
+  manning,
+  push_u,
+  push_v,
+  stress_u,
+  stress_v,
+  damping_u,
+  damping_v,
+  level,
+  wall_u,
+  wall_v
 };
 
 template <class T>

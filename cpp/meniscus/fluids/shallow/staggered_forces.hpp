@@ -1,6 +1,7 @@
 /// What acts on the velocity of each face alone, and damping of depths, for the schemes on staggered faces.
 #pragma once
 
+#include "meniscus/core/simd.hpp"
 #include "meniscus/fluids/shallow/shallow_tiles.hpp"
 
 #include <cmath>
@@ -26,9 +27,10 @@ void damp_depth(const ShallowModel<T>& model, ShallowTiles& tiles, double dt, Sh
 
 /// Forces on the faces before the n cells from k on, for dt; those along y begin with cell `first_v`.
 template <class T>
-void apply_face_forces(const ShallowModel<T>& model, Index k, Index n, T dt, bool with_u, Index first_v,
-                       const ShallowFields<T>& from, ShallowFields<T>& to) {
-  if (model.push_u.size() + model.stress_u.size() + model.manning.size() + model.damping_u.size() + model.wall_u.size() == 0) return;
+MENISCUS_NOINLINE void apply_face_forces(const ShallowModel<T>& model, Index k, Index n, T dt, bool with_u, Index first_v,
+                                         const ShallowFields<T>& from, ShallowFields<T>& to) {
+  if (model.push_u.size() + model.stress_u.size() + model.manning.size() + model.damping_u.size() + model.wall_u.size() == 0)
+    return;
   const T dry = static_cast<T>(model.dry), lightness = static_cast<T>(1 / model.density), g = static_cast<T>(model.gravity);
   const Index s = model.layout.stride;
   const T *h = to.depth.data(), *u = from.u.data(), *v = from.v.data();
@@ -50,7 +52,8 @@ void apply_face_forces(const ShallowModel<T>& model, Index k, Index n, T dt, boo
   };
   for (Index j = 0; with_u && j < n; ++j)
     face(k + j, s, v, 1, model.push_u, model.stress_u, model.damping_u, model.wall_u, to.u[k + j]);
-  for (Index j = first_v; j < n; ++j) face(k + j, 1, u, s, model.push_v, model.stress_v, model.damping_v, model.wall_v, to.v[k + j]);
+  for (Index j = first_v; j < n; ++j)
+    face(k + j, 1, u, s, model.push_v, model.stress_v, model.damping_v, model.wall_v, to.v[k + j]);
 }
 
 }  // namespace meniscus::fluids

@@ -33,7 +33,8 @@ MENISCUS_INLINE T momentum_change(T u, T u_low, T u_high, T u_left, T u_right, T
   return change;
 }
 
-/// Gravity, downward acceleration of the cells below and above a face (null: the same everywhere), and least depth of water that moves.
+/// Gravity, downward acceleration of the cells below and above a face (null: the same everywhere), and least depth of water that
+/// moves.
 template <class T>
 struct FaceGravity {
   T gravity, dry;

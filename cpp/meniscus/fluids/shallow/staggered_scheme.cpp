@@ -268,8 +268,8 @@ void StaggeredScheme<T>::accelerate(const ShallowModel<T>& model, const ShallowF
             const T h1 = h[j - s], h2 = h[j], mean = T(0.5) * (h1 + h2);
             T change = T(0);
             if (half != T(0))
-              change = momentum_change(u[j], u[j - s], u[j + s], u[j - 1], u[j + 1], half * (q0[j] + q1[j]), half * (q1[j] + q2[j]),
-                                       half * (p0[j] + p1[j]), half * (p0[j + 1] + p1[j + 1]));
+              change = momentum_change(u[j], u[j - s], u[j + s], u[j - 1], u[j + 1], half * (q0[j] + q1[j]),
+                                       half * (q1[j] + q2[j]), half * (p0[j] + p1[j]), half * (p0[j + 1] + p1[j + 1]));
             const T a = u[j] - ratio * (change / (mean > dry ? mean : dry) + slope_between<bent>(g, j, h1, h2, z[j - s], z[j]));
             to_u[j] = from_water(a, h1, h2, dry);
           }
@@ -281,16 +281,18 @@ void StaggeredScheme<T>::accelerate(const ShallowModel<T>& model, const ShallowF
             const T h1 = h[j - 1], h2 = h[j], mean = T(0.5) * (h1 + h2);
             T change = T(0);
             if (half != T(0))
-              change = momentum_change(v[j], v[j - 1], v[j + 1], v[j - s], v[j + s], half * (p1[j - 1] + p1[j]), half * (p1[j] + p1[j + 1]),
-                                       half * (q1[j - 1] + q1[j]), half * (q2[j - 1] + q2[j]));
+              change = momentum_change(v[j], v[j - 1], v[j + 1], v[j - s], v[j + s], half * (p1[j - 1] + p1[j]),
+                                       half * (p1[j] + p1[j + 1]), half * (q1[j - 1] + q1[j]), half * (q2[j - 1] + q2[j]));
             const T a = v[j] - ratio * (change / (mean > dry ? mean : dry) + slope_between<bent>(g, j, h1, h2, z[j - 1], z[j]));
             to_v[j] = from_water(a, h1, h2, dry);
           }
         };
         const T side_u = u[0], side_v = v[0];
         (void)side_u;
-        if (i >= first_u) curved ? along_x.template operator()<true>() : along_x.template operator()<false>();
-        else std::copy_n(from.u.data() + k, n, to_u);
+        if (i >= first_u)
+          curved ? along_x.template operator()<true>() : along_x.template operator()<false>();
+        else
+          std::copy_n(from.u.data() + k, n, to_u);
         curved ? along_y.template operator()<true>() : along_y.template operator()<false>();
         if (tile.j < first_v) to_v[0] = printed_ ? side_v : from.v.data()[k];
         apply_face_forces(model, k, n, static_cast<T>(dt), i >= first_u, tile.j < first_v ? 1 : 0, from, to);

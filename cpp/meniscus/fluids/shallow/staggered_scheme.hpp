@@ -1,8 +1,9 @@
 /// The schemes `staggered` and `printed` of shallow water, on staggered faces: height first, then velocities by the new height.
 ///
 /// staggered: depth by upwind fluxes, velocity by momentum that is conserved across jumps (Stelling and Duinmeijer 2003).
-/// printed: depth and velocities carried along characteristics, then changed by divergence and slope ("Real time physics class notes",
-/// chapter 11, with the signs put right). It does not conserve mass, and its jumps are too slow, however fine the grid is.
+/// printed: depth and velocities carried along characteristics, then changed by divergence and slope ("Real time physics class
+/// notes", chapter 11, with the signs put right). It does not conserve mass, and its jumps are too slow, however fine the grid
+/// is.
 #pragma once
 
 #include "meniscus/fluids/shallow/shallow_tiles.hpp"

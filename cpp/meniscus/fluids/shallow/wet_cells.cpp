@@ -57,8 +57,8 @@ void height_over_water(const ShallowModel<T>& model, const ShallowFields<T>& wat
   });
 }
 
-#define MENISCUS_INSTANTIATE(T)                                                                                    \
-  template void fill_ratio<T>(const ShallowModel<T>&, const ShallowFields<T>&, double, double, double*);           \
+#define MENISCUS_INSTANTIATE(T)                                                                          \
+  template void fill_ratio<T>(const ShallowModel<T>&, const ShallowFields<T>&, double, double, double*); \
   template void height_over_water<T>(const ShallowModel<T>&, const ShallowFields<T>&, double*);
 MENISCUS_INSTANTIATE(float)
 MENISCUS_INSTANTIATE(double)
