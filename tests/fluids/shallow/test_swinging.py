@@ -10,9 +10,7 @@ import meniscus as ms
 from meniscus.fluids import ShallowWater
 
 
-@pytest.mark.parametrize(
-    ("scheme", "percent"), [("flux", {100: 1.6, 200: 0.5, 400: 0.3}), ("staggered", {100: 6.0, 200: 2.7, 400: 1.4})]
-)
+@pytest.mark.parametrize(("scheme", "percent"), [("flux", {100: 1.6, 200: 0.5, 400: 0.3}), ("staggered", {100: 6.0, 200: 2.7, 400: 1.4})])
 def test_planar_swing(scheme: str, percent: dict[int, float]) -> None:
     for cells, most in percent.items():
         grid = channel(cells, 4.0, -2.0)

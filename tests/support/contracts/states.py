@@ -11,7 +11,16 @@ import numpy as np
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
 from meniscus.coupling import FluidWorld, KDSMWater, KinematicShell, ShallowBodies, ShellCoupling, Shells
-from meniscus.fluids import LiquidOptions, LiquidSolver, OpenLiquid, ParticleLiquidSolver, ShallowWater, SmokeSolver, TetVOF, VortexParticles
+from meniscus.fluids import (
+    LiquidOptions,
+    LiquidSolver,
+    OpenLiquid,
+    ParticleLiquidSolver,
+    ShallowWater,
+    SmokeSolver,
+    TetVOF,
+    VortexParticles,
+)
 from meniscus.solids import (
     Attractor,
     DeformableBody,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.grid.uniform import Grid
 
@@ -74,7 +73,6 @@ class CellForce:
         if self._positive and array.min() <= 0:
             raise ValueError(f"{self._name} must be positive, not {array.min():g}")
         return array
-
 
 
 class Sponge(CellForce):

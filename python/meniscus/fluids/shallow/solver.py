@@ -14,8 +14,8 @@ from meniscus._options import CoreOption
 from meniscus.core.solver import Solver, stage
 from meniscus.fluids.shallow.forces import FORCES, CellForce, Sponge, sponge_rates
 from meniscus.fluids.shallow.options import ShallowOptions, ShallowReport, ShallowScheme
-from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide, ShallowSide, side_values
 from meniscus.fluids.shallow.shoreline import polylines
+from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide, ShallowSide, side_values
 from meniscus.grid.fields import CellField
 from meniscus.grid.uniform import Grid
 from meniscus.surface.extraction.surfaces import extract
