@@ -187,6 +187,13 @@ void add_felt_impulses(const ShallowModel<T>& model, const T* before, const Hull
         if (shared && end == 1) continue;  // the next cell counts the face
         const Index face = end == 0 ? k : at.at(i, j);
         add(static_cast<int>(n), axis, faces[face], part(end == 0 ? k - step : k, end == 0 ? k : k + step));
+        if (shared) continue;
+        // The ground of the open column beside the hull is steep too, as far as slopes see the hull.
+        const Index on = 2 * end - 1;
+        const Index beyond_i = (i + (axis == 0 ? on : 0) + at.nx) % at.nx, beyond_j = (j + (axis == 1 ? on : 0) + at.ny) % at.ny;
+        const Index open = at.at(i, j);
+        add(static_cast<int>(n), axis, cells[open],
+            part(open - step, open + step) * (hulls.at(beyond_i, beyond_j) >= 0 ? 0.5 : 1.0));
       }
     }
   }
