@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus.fluids import ShallowWater
-from meniscus.io.frames import FrameData
+from meniscus.grid.fields import CellField
+from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene
 
 
@@ -19,7 +20,6 @@ class ShallowScene(Scene):
 
     stages: ClassVar[tuple[str, ...]] = ("step",)
     on_ranks: ClassVar[bool] = False
-    shows: ClassVar[Mapping[str, str]] = {"depth": "solver.depth", "ground": "solver.ground"}
     colors: ClassVar[str] = "Blues"
     as_surface: ClassVar[bool] = False
     """Whether the height of the surface is drawn, not the depth."""
@@ -35,11 +35,18 @@ class ShallowScene(Scene):
         area = self.solver.grid.spacing**2
         return {"volume": float(self.solver.depth.sum()) * area, "max depth": float(self.solver.depth.max()), "max speed": speed}
 
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """Return depth and ground, m, as fields."""
+        fields = {"depth": CellField(self.solver.grid), "ground": CellField(self.solver.grid)}
+        for name, field in fields.items():
+            field.array[...] = getattr(self.solver, name)
+        return fields
+
     def draw(self, frame: FrameData) -> Any:
         """Show depth, or the height of the surface where there is water."""
         from meniscus import viz
 
-        depth, ground = np.asarray(frame["depth"]), np.asarray(frame["ground"])
+        depth, ground = (array_of(frame[name]) for name in ("depth", "ground"))
         grid = self.solver.grid
         (x0, y0), (width, height) = grid.origin, grid.extent
         title = f"{self.name}, t = {frame.time:.2f} s"
@@ -53,3 +60,8 @@ class ShallowScene(Scene):
     def limits(self) -> tuple[float, float] | None:
         """Return the values at the ends of the colour scale."""
         return None
+
+
+def array_of(item: Any) -> Any:
+    """Return the numbers of a field of a frame."""
+    return np.asarray(getattr(item, "array", item))

@@ -12,7 +12,7 @@ from meniscus.fluids import ShallowWater
 from meniscus.fluids.shallow.options import ShallowScheme
 from meniscus.io.frames import FrameData
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.shallow import ShallowScene
+from meniscus.scenes.shallow import ShallowScene, array_of
 
 _G = 9.81
 
@@ -48,7 +48,7 @@ class Stoker(ShallowScene):
         from meniscus import viz
 
         x = self.solver.grid.cell_centers()[0][:, 0]
-        curves = {"exact": self.exact(x, frame.time), self.scheme: np.asarray(frame["depth"])[:, 0]}
+        curves = {"exact": self.exact(x, frame.time), self.scheme: array_of(frame["depth"])[:, 0]}
         return viz.lines(x, curves, xlabel="m", ylabel="depth, m", title=f"{self.high:g} : {self.low:g}, t = {frame.time:.2f} s")
 
     def report(self, time: float) -> dict[str, float]:
