@@ -39,7 +39,7 @@ MENISCUS_NOINLINE void feel_faces(Index n, const FaceWater<T>& below, const Face
     if (walls && walls[j]) continue;
     const double h1 = below.depth[j], h2 = above.depth[j + offset];
     const double push = static_cast<double>(flux.above[j]) - flux.below[j];
-    felt[j] += 0.5 * dt * (0.5 * gravity * (h1 - h2) * (h1 + h2) - push);
+    felt[j] += 0.5 * dt * (push - 0.5 * gravity * (h1 - h2) * (h1 + h2));
   }
 }
 
