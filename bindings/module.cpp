@@ -61,6 +61,7 @@ void bind_lattice(py::module_& m);
 void bind_vortex_sheet(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
+void bind_shallow_water(py::module_& m);
 void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
@@ -155,6 +156,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_liquid_exchange(fluids);
   bind_liquid_seeding(fluids);
   bind_tet_projection(fluids);
+  bind_shallow_water(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
   bind_deformable_body(solids);

@@ -35,6 +35,9 @@ from meniscus.fluids.particles.transfer import grid_to_particles, particle_densi
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.schemes import TransportOptions
+from meniscus.fluids.shallow.options import ShallowOptions, ShallowReport
+from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide
+from meniscus.fluids.shallow.solver import ShallowWater
 from meniscus.fluids.sheets.single_layer import SingleLayer
 from meniscus.fluids.sheets.vortex_sheet import SheetReport, VortexSheet
 from meniscus.fluids.tetrahedra.ledger import TetLedger
@@ -57,6 +60,7 @@ __all__ = [
     "Drops",
     "Emitter",
     "Flow",
+    "InflowSide",
     "InviscidStepInfo",
     "LatticeBoltzmann",
     "LatticeOptions",
@@ -69,6 +73,8 @@ __all__ = [
     "LiquidSource",
     "LiquidViscositySolver",
     "OpenLiquid",
+    "OpenSide",
+    "OutflowSide",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
@@ -76,6 +82,9 @@ __all__ = [
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "ShallowOptions",
+    "ShallowReport",
+    "ShallowWater",
     "SheetReport",
     "SingleLayer",
     "SmokeOptions",

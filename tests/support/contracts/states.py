@@ -10,13 +10,14 @@ import numpy as np
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
-from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
+from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShallowBodies, ShellCoupling, Shells
 from meniscus.fluids import (
     LatticeBoltzmann,
     LiquidOptions,
     LiquidSolver,
     OpenLiquid,
     ParticleLiquidSolver,
+    ShallowWater,
     SmokeSolver,
     TetVOF,
     VortexParticles,
@@ -259,6 +260,22 @@ def floating(seed: int) -> FluidWorld:
     return made
 
 
+def shallow_water(seed: int) -> ShallowWater:
+    made = ShallowWater(GRID, -0.3)
+    made.fill(0.0)
+    made.depth[...] += 0.05 * np.random.default_rng(seed).random(made.depth.shape)
+    return made
+
+
+def shallow_bodies(seed: int) -> ShallowBodies:
+    world = World(gravity=GRAVITY)
+    world.add(RigidBody.box((0.5, 0.5, 0.2), 500.0, pose=Pose((0.5, 0.5, 0.02 * seed))))
+    made = ShallowBodies(ShallowWater(GRID, -0.5), world)
+    made.fill(0.0)
+    made.step(0.01)
+    return made
+
+
 def water_on_both(seed: int) -> KDSMWater:
     liquid = LiquidSolver(ms.Grid((4, 4, 4), 0.6, origin=(-0.7, -0.7, -0.7)), LiquidOptions(expansion=True, gather=True))
     liquid.fill(ms.surface.Box((-1.0, -1.0, -1.0), (2.0, 2.0, 0.2 + 0.1 * seed)))
@@ -333,6 +350,16 @@ STATES = (
         step,
         infinite=OF_PULLS,
         lists=(*RIGID, *LOOP, "loads", "rates", "attached"),
+        free_names=("mark",),
+        members=("fluid", "world"),
+    ),
+    Specimen(ShallowWater, shallow_water, step),
+    Specimen(
+        ShallowBodies,
+        shallow_bodies,
+        step,
+        infinite=OF_PULLS,
+        lists=(*RIGID, *LOOP),
         free_names=("mark",),
         members=("fluid", "world"),
     ),
