@@ -15,9 +15,9 @@
 namespace meniscus::numerics {
 
 struct OctreeOptions {
-  Index most_points = 64;   ///< sources, or targets, of a box that is not divided
-  double mean_points = 0.0;   ///< wanted of leaves where points fill a volume; 0: whatever comes
-  double least_side = 0.0;  ///< m, boxes below twice this side are not divided
+  Index most_points = 64;    ///< sources, or targets, of a box that is not divided
+  double mean_points = 0.0;  ///< wanted of leaves where points fill a volume; 0: whatever comes
+  double least_side = 0.0;   ///< m, boxes below twice this side are not divided
 };
 
 /// Points in the order of the tree, by coordinates.
