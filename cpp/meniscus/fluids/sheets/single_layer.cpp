@@ -91,7 +91,7 @@ void SingleLayer::add_near(std::span<const mesh::Point> points, std::span<mesh::
   for (const double a : areas_) largest = std::max(largest, a);
   constexpr Index most_points = 16;
   numerics::Octree tree(numbers(centres_), size(), numbers(points), std::ssize(points),
-                        {most_points, near_sizes * std::sqrt(largest)});
+                        {.most_points = most_points, .mean_points = 0.0, .least_side = near_sizes * std::sqrt(largest)});
   tree.find_near(0);
   parallel_for(0, std::ssize(tree.boxes()), 8, [&](Index begin, Index end) {
     thread_local std::vector<std::int32_t> stack;

@@ -25,8 +25,12 @@ double core_error(double accuracy) { return 0.1 * accuracy; }
 PairKernel vortex_kernel(BiotSavartKernel vortex, double core) { return {PairSum::vortices, vortex, core}; }
 
 OctreeOptions tree_options(const MultipoleOptions& options, int order) {
-  return {options.most_points > 0 ? options.most_points : most_points_for(order),
-          vortex_kernel(options.vortex, options.core).reach(core_error(options.accuracy))};
+  constexpr double mean_part = 0.6;  // of the most points of a leaf
+  OctreeOptions o;
+  o.most_points = options.most_points > 0 ? options.most_points : most_points_for(order);
+  o.mean_points = mean_part * static_cast<double>(o.most_points);
+  o.least_side = vortex_kernel(options.vortex, options.core).reach(core_error(options.accuracy));
+  return o;
 }
 
 void by_columns(const double* points, Index n, std::vector<double>& columns) {

@@ -5,7 +5,9 @@
 #include "meniscus/numerics/morton.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace meniscus::numerics {
 namespace {
@@ -27,6 +29,18 @@ void gather(const double* points, OrderedPoints& ordered) {
 
 Octree::Octree(const double* sources, Index n, const double* targets, Index m, const OctreeOptions& options)
     : same_(targets == nullptr) {
+  constexpr double worth_it = 1.1;  // change of the side
+  build(sources, n, targets, m, options, 1.0);
+  if (const double scale = better_scale(options.mean_points); scale > worth_it) build(sources, n, targets, m, options, scale);
+  gather(sources, sources_);
+  if (!same_) gather(targets, targets_);
+  source_keys_ = {};
+  target_keys_ = {};
+  workspace_.clear();
+}
+
+/// Divides a root whose side is `scale` times what the points need.
+void Octree::build(const double* sources, Index n, const double* targets, Index m, const OctreeOptions& options, double scale) {
   const double most = std::numeric_limits<double>::max();
   Vec<double, 3> low(most, most, most), high = -low;
   enclose(sources, n, low, high);
@@ -35,12 +49,12 @@ Octree::Octree(const double* sources, Index n, const double* targets, Index m, c
   // A side of few bits and a corner on multiples of its finest parts make all centres exact, so that expansions about them fit
   // together to rounding, however small boxes are.
   int exponent = 0;
-  const double extent = std::max((high - low).maxCoeff(), std::numeric_limits<double>::min());
+  const double extent = scale * std::max((high - low).maxCoeff(), std::numeric_limits<double>::min());
   const double mantissa = std::frexp(extent * (1.0 + 1e-12), &exponent);
   side_ = std::ldexp(std::ceil(std::ldexp(mantissa, 6)), exponent - 6);
   const double grain = std::ldexp(1.0, exponent - deepest);
   for (int d = 0; d < 3; ++d) {
-    const double corner = 0.5 * (low[d] + high[d] - side_);
+    const double corner = scale > 1.0 ? low[d] : 0.5 * (low[d] + high[d] - side_);
     low_[d] = std::min(std::floor(corner / grain) * grain, low[d]);
   }
   sources_.order.resize(n);
@@ -52,7 +66,7 @@ Octree::Octree(const double* sources, Index n, const double* targets, Index m, c
     target_keys_.resize(m);
   }
   const auto count = static_cast<std::int32_t>(n), target_count = static_cast<std::int32_t>(same_ ? n : m);
-  boxes_.push_back({{0, 0, 0}, -1, -1, 0, 0, 0, count, 0, target_count});
+  boxes_.assign(1, {{0, 0, 0}, -1, -1, 0, 0, 0, count, 0, target_count});
   level_begin_ = {0, 1};
   for (int level = 0; level < deepest; ++level) {
     const bool may_divide = side(level) >= 2.0 * options.least_side;
@@ -61,11 +75,6 @@ Octree::Octree(const double* sources, Index n, const double* targets, Index m, c
     if (end == level_begin_.back()) break;
     level_begin_.push_back(end);
   }
-  gather(sources, sources_);
-  if (!same_) gather(targets, targets_);
-  source_keys_ = {};
-  target_keys_ = {};
-  workspace_.clear();
 }
 
 void Octree::enclose(const double* points, Index n, Vec<double, 3>& low, Vec<double, 3>& high) const {
@@ -211,6 +220,15 @@ void Octree::find_near(Index few_targets) {
     for (Index b = first; b < last; ++b) near_begin_[b + 1] += near_begin_[b];
     found.clear();
   }
+}
+
+double Octree::better_scale(double wanted) const {
+  if (levels() < 3 || sources_.size() == 0) return 1.0;
+  const Index last = level_begin(levels()) - level_begin(levels() - 1);
+  const Index before = level_begin(levels() - 1) - level_begin(levels() - 2);
+  constexpr double full = 7.5;  // children of a box, of eight
+  if (static_cast<double>(last) < full * static_cast<double>(before)) return 1.0;
+  return std::clamp(std::cbrt(wanted * static_cast<double>(last) / static_cast<double>(sources_.order.size())), 1.0, 1.99);
 }
 
 Index Octree::bytes() const {

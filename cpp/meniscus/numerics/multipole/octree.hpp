@@ -15,8 +15,9 @@
 namespace meniscus::numerics {
 
 struct OctreeOptions {
-  Index most_points = 64;   ///< sources, or targets, of a box that is not divided
-  double least_side = 0.0;  ///< m, boxes below twice this side are not divided
+  Index most_points = 64;    ///< sources, or targets, of a box that is not divided
+  double mean_points = 0.0;  ///< wanted of leaves where points fill a volume; 0: whatever comes
+  double least_side = 0.0;   ///< m, boxes below twice this side are not divided
 };
 
 /// Points in the order of the tree, by coordinates.
@@ -66,6 +67,9 @@ class Octree {
   Index bytes() const;
 
  private:
+  void build(const double* sources, Index n, const double* targets, Index m, const OctreeOptions& options, double scale);
+  /// The scale of the root with which leaves would have about `wanted` sources each, where they fill a volume evenly; else 1.
+  double better_scale(double wanted) const;
   void enclose(const double* points, Index n, Vec<double, 3>& low, Vec<double, 3>& high) const;
   void sort_range(const double* points, std::vector<Index>& order, Index begin, Index end, int level);
   void divide(Index b, const OctreeOptions& options, const double* sources, const double* targets);

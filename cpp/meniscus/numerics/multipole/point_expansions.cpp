@@ -1,6 +1,6 @@
 #include "meniscus/numerics/multipole/point_expansions.hpp"
 
-#include "meniscus/core/error.hpp"
+#include <algorithm>
 
 namespace meniscus::numerics {
 namespace {

@@ -1,6 +1,7 @@
 #include "meniscus/numerics/multipole/translations.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <numbers>
@@ -84,8 +85,48 @@ MENISCUS_INLINE void shift_terms(int order, const double* axial, const Octet* in
   }
 }
 
-MENISCUS_INLINE Octet gather(const std::array<const double*, octet_size>& p, int i) {
-  return {Half{p[0][i], p[1][i], p[2][i], p[3][i]}, Half{p[4][i], p[5][i], p[6][i], p[7][i]}};
+/// Four rows of four numbers, by columns.
+MENISCUS_INLINE std::array<Half, 4> transposed(const Half& r0, const Half& r1, const Half& r2, const Half& r3) {
+  const Half a = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), b = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
+  const Half c = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), d = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
+  return {__builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(b, d, 0, 1, 4, 5),
+          __builtin_shufflevector(a, c, 2, 3, 6, 7), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
+}
+
+MENISCUS_INLINE Half load_half(const double* p) {
+  Half r;
+  std::memcpy(&r, p, sizeof r);
+  return r;
+}
+
+/// The first n numbers of eight arrays, as lanes.
+MENISCUS_INLINE void gather(int n, const std::array<const double*, octet_size>& from, Octet* values) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const auto low = transposed(load_half(from[0] + i), load_half(from[1] + i), load_half(from[2] + i), load_half(from[3] + i));
+    const auto high = transposed(load_half(from[4] + i), load_half(from[5] + i), load_half(from[6] + i), load_half(from[7] + i));
+    for (int k = 0; k < 4; ++k) values[i + k] = {low[k], high[k]};
+  }
+  for (; i < n; ++i)
+    values[i] = {Half{from[0][i], from[1][i], from[2][i], from[3][i]}, Half{from[4][i], from[5][i], from[6][i], from[7][i]}};
+}
+
+/// Adds lanes to as many arrays.
+MENISCUS_INLINE void scatter(int n, const Octet* values, const ExpansionLanes& lanes) {
+  int i = 0;
+  if (lanes.count == octet_size)
+    for (; i + 4 <= n; i += 4) {
+      const auto low = transposed(values[i].low, values[i + 1].low, values[i + 2].low, values[i + 3].low);
+      const auto high = transposed(values[i].high, values[i + 1].high, values[i + 2].high, values[i + 3].high);
+      for (int lane = 0; lane < octet_size; ++lane) {
+        const Half sum = load_half(lanes.to[lane] + i) + (lane < 4 ? low[lane] : high[lane - 4]);
+        std::memcpy(lanes.to[lane] + i, &sum, sizeof sum);
+      }
+    }
+  for (int lane = 0; lane < lanes.count; ++lane) {
+    const double* const from = reinterpret_cast<const double*>(values) + lane;
+    for (int k = i; k < n; ++k) lanes.to[lane][k] += from[octet_size * k];
+  }
 }
 
 /// Logarithms of factorials, in more digits than the tables keep.
@@ -170,15 +211,16 @@ Translations::Translations(int order) : order_(order), far_(directions), up_(8),
 void Translations::apply(const Shift& shift, const ExpansionLanes& lanes) const {
   simd_dispatch([&] {
     std::array<Octet, terms(largest_order)> a, b;
+    gather(terms(order_), lanes.from, b.data());
     const double* turned = shift.before.data();
     for (int n = 0; n <= order_; ++n)
       for (int m = 0; m <= n; ++m, turned += 2) {
-        const Octet c = gather(lanes.from, cosine(n, m));
+        const Octet& c = b[cosine(n, m)];
         if (m == 0) {
           a[cosine(n, 0)] = eight(turned[0]) * c;
           continue;
         }
-        const Octet s = gather(lanes.from, sine(n, m));
+        const Octet& s = b[sine(n, m)];
         a[cosine(n, m)] = eight(turned[0]) * c + eight(turned[1]) * s;
         a[sine(n, m)] = eight(turned[0]) * s - eight(turned[1]) * c;
       }
@@ -197,12 +239,7 @@ void Translations::apply(const Shift& shift, const ExpansionLanes& lanes) const 
         a[cosine(n, m)] = eight(turned[0]) * c - eight(turned[1]) * s;
         a[sine(n, m)] = eight(turned[0]) * s + eight(turned[1]) * c;
       }
-    const int n = terms(order_);
-    for (int lane = 0; lane < lanes.count; ++lane) {
-      const double* const from = reinterpret_cast<const double*>(a.data()) + lane;
-      double* const to = lanes.to[lane];
-      for (int i = 0; i < n; ++i) to[i] += from[octet_size * i];
-    }
+    scatter(terms(order_), a.data(), lanes);
   });
 }
 

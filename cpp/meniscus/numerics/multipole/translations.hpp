@@ -10,6 +10,7 @@
 #include "meniscus/numerics/multipole/harmonics.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace meniscus::numerics {
 

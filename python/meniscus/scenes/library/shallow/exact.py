@@ -12,7 +12,7 @@ from meniscus.fluids import ShallowWater
 from meniscus.fluids.shallow.options import ShallowScheme
 from meniscus.io.frames import FrameData
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.shallow import ShallowScene, array_of
+from meniscus.scenes.bodies.shallow import ShallowScene, array_of
 
 _G = 9.81
 

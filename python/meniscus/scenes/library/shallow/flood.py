@@ -10,7 +10,7 @@ import numpy as np
 from meniscus import Grid, _checks
 from meniscus.fluids import InflowSide, OutflowSide, ShallowWater
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.shallow import ShallowScene
+from meniscus.scenes.bodies.shallow import ShallowScene
 
 
 @dataclass(kw_only=True)

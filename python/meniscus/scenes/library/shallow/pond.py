@@ -11,7 +11,7 @@ from meniscus import Grid, _checks
 from meniscus.fluids import OpenSide, ShallowWater
 from meniscus.fluids.shallow.options import ShallowScheme
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.shallow import ShallowScene
+from meniscus.scenes.bodies.shallow import ShallowScene
 
 
 @dataclass(kw_only=True)
