@@ -1,7 +1,7 @@
 // Shallow water.
 #include "bridge.hpp"
 
-#include "meniscus/fluids/shallow/hull_pressure.hpp"
+#include "meniscus/fluids/shallow/hulls/hull_pressure.hpp"
 #include "meniscus/fluids/shallow/shallow_water.hpp"
 
 namespace meniscus::bindings {

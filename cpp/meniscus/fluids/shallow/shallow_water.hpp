@@ -4,7 +4,7 @@
 #pragma once
 
 #include "meniscus/fluids/shallow/flux_scheme.hpp"
-#include "meniscus/fluids/shallow/hull_cells.hpp"
+#include "meniscus/fluids/shallow/hulls/hull_cells.hpp"
 #include "meniscus/fluids/shallow/shallow_model.hpp"
 #include "meniscus/fluids/shallow/staggered_scheme.hpp"
 

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/shallow/hull_pressure.hpp"
+#include "meniscus/fluids/shallow/hulls/hull_pressure.hpp"
 
 #include "meniscus/core/cancellation.hpp"
 

@@ -6,7 +6,7 @@
 /// gained so far, as contacts are. What the bodies weigh, and the water that they have to accelerate, follow from the solve.
 #pragma once
 
-#include "meniscus/fluids/shallow/hull_cells.hpp"
+#include "meniscus/fluids/shallow/hulls/hull_cells.hpp"
 #include "meniscus/fluids/shallow/shallow_model.hpp"
 
 namespace meniscus::fluids {

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/shallow/hull_cells.hpp"
+#include "meniscus/fluids/shallow/hulls/hull_cells.hpp"
 
 #include <cmath>
 
