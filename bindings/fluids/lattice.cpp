@@ -167,9 +167,9 @@ void bind_lattice(py::module_& m) {
             for (std::size_t d = 0; d < velocity.size() && d < 3; ++d) side.velocity[d] = velocity[d];
             side.density = density;
             side.relaxation = relaxation;
-            const Index n = profile ? profile->size() : 0;
-            if (side.profile.size() != n) side.profile = Block<double>(n);
-            if (n > 0) std::copy_n(data_of<double>(*profile, "profile"), n, side.profile.data());
+            side.set_profile(
+                profile ? std::span<const double>(data_of<double>(*profile, "profile"), static_cast<std::size_t>(profile->size()))
+                        : std::span<const double>());
           },
           py::arg("number"), py::arg("kind"), py::arg("velocity"), py::arg("density"), py::arg("relaxation"), py::arg("profile"))
       .def(

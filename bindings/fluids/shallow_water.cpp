@@ -122,7 +122,7 @@ void bind_shallow_water(py::module_& m) {
       .finalize();
   py::native_enum<ShallowSideKind>(m, "ShallowSideKind", "enum.Enum")
       .value("wall", ShallowSideKind::wall)
-      .value("periodic", ShallowSideKind::periodic)
+      .value("joined", ShallowSideKind::joined)
       .value("open", ShallowSideKind::open)
       .value("inflow", ShallowSideKind::inflow)
       .value("outflow", ShallowSideKind::outflow)

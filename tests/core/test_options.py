@@ -17,7 +17,18 @@ from meniscus import _meniscus
 from meniscus._options import CORE_OPTIONS, CoreOption, require_same_names
 from meniscus.grid.transport import advection
 
-NOT_OPTIONS = {"ColumnType", "EmissionRule", "PairKind", "RadiusOf", "SetOperation", "StepTime", "WayOut"}
+NOT_OPTIONS = {
+    "ColumnType",
+    "EmissionRule",
+    "LatticeSide",
+    "PairKind",
+    "RadiusOf",
+    "SetOperation",
+    "ShallowArray",
+    "ShallowSideKind",
+    "StepTime",
+    "WayOut",
+}
 """Enums that no user names."""
 
 PACKAGE = Path(ms.__file__).parent

@@ -4,6 +4,9 @@
 #include "meniscus/core/block.hpp"
 #include "meniscus/fluids/lattice/lattice_models.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace meniscus::fluids::lattice {
 
 /// around: they come in again on the other side. no_slip: half-way bounce back from a wall that has a velocity; also a side with
@@ -21,6 +24,13 @@ struct Side {
   double relaxation = 0.0;
   /// One velocity for each cell of the side, component after component; empty: the same everywhere.
   core::Block<double> profile;
+
+  /// Keeps the memory of a profile of the same size.
+  void set_profile(std::span<const double> velocities) {
+    const auto n = static_cast<Index>(velocities.size());
+    if (profile.size() != n) profile = core::Block<double>(n);
+    std::copy(velocities.begin(), velocities.end(), profile.data());
+  }
 };
 
 /// Where the population that leaves a cell along a direction arrives.

@@ -143,10 +143,9 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
   constexpr bool curved = kind == FluxKind::curved;
   // What the kind of flux needs beside the water.
   const T* extra = curved ? model.root.data() : kind == FluxKind::pressed ? model.pressure.data() : model.bed.data();
-  const bool closed_x = model.sides[0].kind != ShallowSideKind::periodic,
-             closed_y = model.sides[2].kind != ShallowSideKind::periodic;
+  const bool closed_x = model.sides[0].kind != ShallowSideKind::joined, closed_y = model.sides[2].kind != ShallowSideKind::joined;
   const auto side = [&](int number) {
-    return model.sides[number].kind > ShallowSideKind::periodic ? &model.sides[number] : nullptr;
+    return model.sides[number].kind > ShallowSideKind::joined ? &model.sides[number] : nullptr;
   };
   for (Index j = 0; j < n; ++j)
     rows.volume[j] = rows.kinetic[j] = rows.damped[j] = rows.fast_u[j] = rows.fast_v[j] = rows.wave[j] = T(0);

@@ -14,7 +14,7 @@ struct Source {
 };
 
 Source source_of(Index i, Index n, ShallowSideKind low, ShallowSideKind high) {
-  if (low == ShallowSideKind::periodic) return {((i % n) + n) % n, false};
+  if (low == ShallowSideKind::joined) return {((i % n) + n) % n, false};
   const ShallowSideKind kind = i < 0 ? low : high;
   if (kind != ShallowSideKind::wall) return {i < 0 ? 0 : n - 1, false};
   const Index image = i < 0 ? -1 - i : 2 * n - 1 - i;
@@ -27,7 +27,7 @@ void continue_bed(const ShallowModel<T>& model, T* bed) {
   const ShallowLayout& at = model.layout;
   for (int number = 0; number < 4; ++number) {
     const Index n = number < 2 ? at.nx : at.ny, across = number < 2 ? at.ny : at.nx;
-    if (model.sides[number].kind <= ShallowSideKind::periodic || n < 2) continue;
+    if (model.sides[number].kind <= ShallowSideKind::joined || n < 2) continue;
     const Index outward = (number < 2 ? at.stride : 1) * (number % 2 == 0 ? -1 : 1);
     for (Index k = 0; k < across; ++k) {
       const Index end = number % 2 == 0 ? 0 : n - 1;

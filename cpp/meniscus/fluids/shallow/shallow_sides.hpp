@@ -10,10 +10,10 @@
 
 namespace meniscus::fluids {
 
-/// wall: no flow across. periodic: the other side follows. open: still or moving water beyond, whose waves come in and into which
+/// wall: no flow across. joined: the other side follows. open: still or moving water beyond, whose waves come in and into which
 /// waves leave; what leaves at an angle t of incidence is reflected by (1 - cos t) / (1 + cos t), as by Higdon's first order.
 /// inflow: a given discharge, and where that is faster than waves a depth. outflow: a given level, or what comes.
-enum class ShallowSideKind : int { wall, periodic, open, inflow, outflow };
+enum class ShallowSideKind : int { wall, joined, open, inflow, outflow };
 
 /// One side, with values per cell along it; NaN: not given.
 struct ShallowSide {

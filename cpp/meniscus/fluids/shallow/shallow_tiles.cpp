@@ -95,9 +95,8 @@ double ShallowTiles::measure(const ShallowModel<T>& model, const ShallowFields<T
 template <class T>
 void ShallowTiles::choose(const ShallowModel<T>& model, const ShallowFields<T>& water, ShallowFields<T>& scratch) {
   const Index rows = static_cast<Index>(tiles_.size()) / across_;
-  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic,
-             around_y = model.sides[2].kind == ShallowSideKind::periodic;
-  const auto lets_in = [](ShallowSideKind kind) { return kind != ShallowSideKind::wall && kind != ShallowSideKind::periodic; };
+  const bool around_x = model.sides[0].kind == ShallowSideKind::joined, around_y = model.sides[2].kind == ShallowSideKind::joined;
+  const auto lets_in = [](ShallowSideKind kind) { return kind != ShallowSideKind::wall && kind != ShallowSideKind::joined; };
   active_.clear();
   for (Index r = 0; r < rows; ++r)
     for (Index c = 0; c < across_; ++c) {

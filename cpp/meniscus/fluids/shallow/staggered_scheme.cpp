@@ -110,7 +110,7 @@ void StaggeredScheme<T>::fill_sides(const ShallowModel<T>& model, ShallowFields<
       for (Index k = 0; k < across; ++k) {
         const Index cell = axis == 0 ? at.at(end == 0 ? 0 : n - 1, k) : at.at(k, end == 0 ? 0 : n - 1);
         const Index face = end == 0 ? cell : cell + step, inner = face - sign * step, ghost = cell + sign * step;
-        if (side.kind == ShallowSideKind::periodic) {
+        if (side.kind == ShallowSideKind::joined) {
           if (end == 1) u[face] = u[face - n * step];
         } else if (side.kind == ShallowSideKind::wall) {
           u[face] = T(0);
@@ -124,7 +124,7 @@ void StaggeredScheme<T>::fill_sides(const ShallowModel<T>& model, ShallowFields<
         }
       }
       // Ghosts beyond the last faces and cells.
-      const bool around = side.kind == ShallowSideKind::periodic, wall = side.kind == ShallowSideKind::wall;
+      const bool around = side.kind == ShallowSideKind::joined, wall = side.kind == ShallowSideKind::wall;
       for (Index k = -1; k <= across + 1; ++k) {
         const Index first = axis == 0 ? at.at(0, k) : at.at(k, 0);
         const Index last_face = first + n * step, last_cell = last_face - step;
@@ -174,7 +174,7 @@ void StaggeredScheme<T>::flow(const ShallowModel<T>& model, const ShallowFields<
       if (tile.j + n == layout_.ny) tile.left[3] += static_cast<double>(upwind_flux(v[n], h[n - 1], h[n]));
     }
     for (int axis = 0; axis < 2; ++axis)
-      if (model.sides[2 * axis].kind == ShallowSideKind::periodic) tile.left[2 * axis] = tile.left[2 * axis + 1] = 0;
+      if (model.sides[2 * axis].kind == ShallowSideKind::joined) tile.left[2 * axis] = tile.left[2 * axis + 1] = 0;
     tile.outflow = largest_of(out, n);
   });
 }
@@ -229,8 +229,8 @@ void StaggeredScheme<T>::accelerate(const ShallowModel<T>& model, const ShallowF
   const Index s = layout_.stride;
   const T ratio = static_cast<T>(dt / model.spacing), dry = static_cast<T>(model.dry), gravity = static_cast<T>(model.gravity);
   const bool curved = model.gravity_of.size() > 0;
-  const Index first_u = model.sides[0].kind == ShallowSideKind::periodic ? 0 : 1;
-  const Index first_v = model.sides[2].kind == ShallowSideKind::periodic ? 0 : 1;
+  const Index first_u = model.sides[0].kind == ShallowSideKind::joined ? 0 : 1;
+  const Index first_v = model.sides[2].kind == ShallowSideKind::joined ? 0 : 1;
   const T half = printed_ ? T(0) : T(0.5);
   tiles_.each_active([&](ShallowTile& tile) {
     const Index n = tile.columns;

@@ -10,14 +10,14 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 
-LatticeName = Literal["D2Q9", "D3Q15", "D3Q19", "D3Q27"]
+LatticeSet = Literal["D2Q9", "D3Q15", "D3Q19", "D3Q27"]
 Collision = Literal["bgk", "trt", "cumulant"]
 LatticeStorage = Literal["float64", "float32", "int16"]
 Streaming = Literal["in-place", "two-lattices"]
 EddyViscosity = Literal["consistent", "printed"]
 LatticeWalls = Literal["interpolated", "half-way"]
 
-LATTICE = CoreOption(LatticeName, _fluids.LatticeSet)
+LATTICE_SET = CoreOption(LatticeSet, _fluids.LatticeSet)
 COLLISION = CoreOption(Collision, _fluids.LatticeCollision)
 LATTICE_STORAGE = CoreOption(LatticeStorage, _fluids.LatticeStorage)
 STREAMING = CoreOption(Streaming, _fluids.LatticeStreaming)

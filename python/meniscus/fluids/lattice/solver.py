@@ -17,9 +17,9 @@ from meniscus.fluids.lattice.options import (
     SPEED_LIMIT,
     WALL_MAGIC,
     Collision,
-    LatticeName,
     LatticeOptions,
     LatticeReport,
+    LatticeSet,
     LatticeStorage,
 )
 from meniscus.fluids.lattice.populations import LatticePopulations
@@ -83,7 +83,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         viscosity: float,
         max_speed: float,
         *,
-        lattice: LatticeName | None = None,
+        lattice: LatticeSet | None = None,
         collision: Collision = "trt",
         storage: LatticeStorage | None = None,
         boundary: BoundarySpec = None,
@@ -97,7 +97,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         self.viscosity = _checks.positive("viscosity", viscosity)
         self.max_speed = _checks.positive("max_speed", max_speed)
         flat = grid.dimension == 2
-        self.lattice = ("D2Q9" if flat else "D3Q19") if lattice is None else _checks.choice("lattice", lattice, LatticeName)
+        self.lattice = ("D2Q9" if flat else "D3Q19") if lattice is None else _checks.choice("lattice", lattice, LatticeSet)
         if self.lattice.startswith("D2") != flat:
             raise ValueError(f"lattice must be one of {grid.dimension} dimensions, not {self.lattice!r}")
         self._kind = COLLISION("collision", collision)

@@ -20,6 +20,10 @@ FORCES = ("manning", "surface_pressure", "downward", "push", "wind_stress", "spo
 _DEPTH_OF_SPONGE = 3.5
 
 
+Water = Any
+"""The solver that has the forces, whose module imports this one."""
+
+
 class CellForce:
     """Attribute of a `ShallowWater` that is None, or an array of numbers per cell in the memory of the core.
 
@@ -37,7 +41,7 @@ class CellForce:
         """Store the name of the attribute."""
         self._name = name
 
-    def __get__(self, water: Any, owner: type) -> Any:
+    def __get__(self, water: Water, owner: type) -> Any:
         """Return what was set, in the memory of the core: an array, or a list of two; writing to it changes it."""
         if water is None:
             return self
@@ -46,7 +50,7 @@ class CellForce:
         views = [water._core.array(array) for array in self._arrays]
         return views[0] if len(views) == 1 else views
 
-    def __set__(self, water: Any, value: Any) -> None:
+    def __set__(self, water: Water, value: object) -> None:
         """Set numbers or arrays per cell. Raises TypeError or ValueError for other shapes and values."""
         if value is None:
             for array in self._arrays:
@@ -59,15 +63,15 @@ class CellForce:
             water._core.array(array)[...] = part
         water.__dict__["_set_" + self._name] = True
 
-    def _parts(self, value: Any) -> list[Any]:
+    def _parts(self, value: object) -> list[object]:
         if len(self._arrays) == 1:
             return [value]
         if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != len(self._arrays):
             raise ValueError(f"{self._name} must hold {len(self._arrays)} numbers or arrays, not {value!r}")
         return list(value)
 
-    def _checked(self, water: Any, value: Any) -> Any:
-        array = water._incoming(self._name, value)
+    def _checked(self, water: Water, value: object) -> npt.NDArray[np.float64]:
+        array: npt.NDArray[np.float64] = water._incoming(self._name, value)
         if self._least is not None and array.min() < self._least:
             raise ValueError(f"{self._name} must be at least {self._least:g}, not {array.min():g}")
         if self._positive and array.min() <= 0:

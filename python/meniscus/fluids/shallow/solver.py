@@ -17,7 +17,7 @@ from meniscus.fluids.shallow.options import ShallowOptions, ShallowReport, Shall
 from meniscus.fluids.shallow.shoreline import polylines
 from meniscus.fluids.shallow.sides import InflowSide, OpenSide, OutflowSide, ShallowSide, side_values
 from meniscus.grid.fields import CellField
-from meniscus.grid.uniform import Grid
+from meniscus.grid.uniform import AXES, Grid
 from meniscus.surface.extraction.surfaces import extract
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -144,7 +144,7 @@ class ShallowWater(Solver[ShallowReport]):
             if value is None and not self._has_walls:
                 continue
             self._core.walls(axis)[...] = mask
-            if self.grid.periodic[axis]:  # one face
+            if not any(side.startswith(AXES[axis]) for side in self.grid.sides):  # joined: one face
                 both = self._core.walls(axis)
                 first, last = (both[0], both[-1]) if axis == 0 else (both[:, 0], both[:, -1])
                 first |= last
@@ -290,6 +290,6 @@ def _checked_sides(grid: Grid, sides: Mapping[str, ShallowSide] | None) -> dict[
 def _kind_of(grid: Grid, sides: Mapping[str, ShallowSide], name: str) -> Any:
     kinds = _fluids.ShallowSideKind
     if name not in grid.sides:
-        return kinds.periodic
+        return kinds.joined
     names = {OpenSide: kinds.open, InflowSide: kinds.inflow, OutflowSide: kinds.outflow}
     return names.get(type(sides.get(name)), kinds.wall)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.fluids import ShallowWater
 from meniscus.grid.fields import CellField
@@ -62,6 +63,6 @@ class ShallowScene(Scene):
         return None
 
 
-def array_of(item: Any) -> Any:
+def array_of(item: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return the numbers of a field of a frame."""
     return np.asarray(getattr(item, "array", item))

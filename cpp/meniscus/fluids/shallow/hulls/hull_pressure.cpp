@@ -29,8 +29,7 @@ HullSolve press_under_hulls(const ShallowModel<T>& model, ShallowFields<T>& wate
   const ShallowLayout& at = model.layout;
   const double per_head = model.density * model.gravity, area = model.spacing * model.spacing;
   const double flow = dt * dt * model.gravity / area;
-  const bool around_x = model.sides[0].kind == ShallowSideKind::periodic,
-             around_y = model.sides[2].kind == ShallowSideKind::periodic;
+  const bool around_x = model.sides[0].kind == ShallowSideKind::joined, around_y = model.sides[2].kind == ShallowSideKind::joined;
   fill_shallow_ghosts(model, water.depth.data(), -1);
   std::vector<HullCell>& cells = hulls.cells();
   std::vector<Row> rows(cells.size());
@@ -173,7 +172,7 @@ void add_felt_impulses(const ShallowModel<T>& model, const T* before, const Hull
     const Index step = axis == 0 ? at.stride : 1;
     const Block<double>&cells = axis == 0 ? model.felt_u : model.felt_v,
           &faces = axis == 0 ? model.felt_face_u : model.felt_face_v;
-    const int ends = model.sides[2 * axis].kind == ShallowSideKind::periodic ? 1 : 0;
+    const int ends = model.sides[2 * axis].kind == ShallowSideKind::joined ? 1 : 0;
     for (Index n = 0; n < std::ssize(hulls.cells()); ++n) {
       const HullCell& cell = hulls.cells()[n];
       const Index k = at.at(cell.i, cell.j);

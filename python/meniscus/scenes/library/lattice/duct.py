@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.lattice.options import Collision, LatticeName, LatticeOptions
+from meniscus.fluids.lattice.options import Collision, LatticeOptions, LatticeSet
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
-from meniscus.scenes.library.lattice.lattice_scene import Floats, LatticeScene
+from meniscus.scenes.bodies.lattice import Floats, LatticeScene
 from meniscus.scenes.scene import parameter
 
 _TERMS = 60
@@ -34,7 +34,7 @@ class Duct(LatticeScene):
     frames: int = parameter(8, "frames to write")
     end: float = parameter(6.0, "length of the run, s")
     reynolds: float = parameter(20.0, "Reynolds number of top speed, side and viscosity")
-    lattice: LatticeName = parameter("D3Q19", "set of velocities, of three dimensions")
+    lattice: LatticeSet = parameter("D3Q19", "set of velocities, of three dimensions")
     collision: Collision = parameter("trt", "bgk, trt, or with D3Q27 cumulant")
 
     def setup(self) -> None:

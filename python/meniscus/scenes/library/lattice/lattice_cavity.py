@@ -12,8 +12,8 @@ from meniscus.fluids.lattice.options import Collision, LatticeOptions
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
+from meniscus.scenes.bodies.lattice import LatticeScene
 from meniscus.scenes.library.ghia import centerlines
-from meniscus.scenes.library.lattice.lattice_scene import LatticeScene
 from meniscus.scenes.scene import parameter
 
 

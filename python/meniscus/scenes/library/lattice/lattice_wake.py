@@ -14,7 +14,7 @@ from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import CellField, Grid, Open, Prescribed, Wall
 from meniscus.grid.boundary import SideCondition
 from meniscus.io.frames import FrameData
-from meniscus.scenes.library.lattice.lattice_scene import Floats, LatticeScene
+from meniscus.scenes.bodies.lattice import Floats, LatticeScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import KinematicSolid, Sphere
 

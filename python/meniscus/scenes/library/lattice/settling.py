@@ -14,7 +14,7 @@ from meniscus.fluids.lattice.options import LatticeOptions
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
-from meniscus.scenes.library.lattice.lattice_scene import LatticeScene
+from meniscus.scenes.bodies.lattice import LatticeScene
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, World
 from meniscus.surface import Pose

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from meniscus import Grid, _checks
+from meniscus import _checks
 from meniscus.fluids import InflowSide, OutflowSide, ShallowWater
-from meniscus.scenes.scene import parameter
+from meniscus.grid import Grid
 from meniscus.scenes.bodies.shallow import ShallowScene
+from meniscus.scenes.scene import parameter
 
 
 @dataclass(kw_only=True)
