@@ -125,16 +125,34 @@ void bind_hair(py::module_& m) {
           py::arg("x"))
       .def(
           "natural",
-          [](const RodStrands& s, const py::array& first, const py::array& second) {
-            s.natural(writable_values(first, "first", s.size()), writable_values(second, "second", s.size()));
+          [](const RodStrands& s, const py::array& first, const py::array& second, const py::array& twist) {
+            const Index n = s.size();
+            s.natural(writable_values(first, "first", n), writable_values(second, "second", n), writable_values(twist, "twist", n));
           },
-          py::arg("first"), py::arg("second"))
+          py::arg("first"), py::arg("second"), py::arg("twist"))
       .def(
           "set_natural",
-          [](RodStrands& s, const py::array& first, const py::array& second) {
-            s.set_natural(writable_values(first, "first", s.size()), writable_values(second, "second", s.size()));
+          [](RodStrands& s, const py::array& first, const py::array& second, const py::array& twist) {
+            const Index n = s.size();
+            s.set_natural(writable_values(first, "first", n), writable_values(second, "second", n),
+                          writable_values(twist, "twist", n));
           },
-          py::arg("first"), py::arg("second"))
+          py::arg("first"), py::arg("second"), py::arg("twist"))
+      .def(
+          "stiffen",
+          [](RodStrands& s, const py::array& factors) { s.stiffen(writable_values(factors, "factors", s.strands())); },
+          py::arg("factors"))
+      .def(
+          "rest_at",
+          [](RodStrands& s, const py::array& x, const py::array& masses, const std::array<double, 3>& gravity,
+             const py::array& chosen, const py::array& turns, const py::array& lengths) {
+            const auto at = points_of(x, "x", s.size());
+            const auto mass = values_of<double>(masses, "masses");
+            const auto which = flags_of(chosen, "chosen", s.strands());
+            const auto t = writable_values(turns, "turns", s.strands()), l = writable_values(lengths, "lengths", s.strands());
+            interruptible([&] { s.rest_at(at, mass, {gravity[0], gravity[1], gravity[2]}, which, t, l); });
+          },
+          py::arg("x"), py::arg("masses"), py::arg("gravity"), py::arg("chosen"), py::arg("turns"), py::arg("lengths"))
       .def(
           "rest_lengths",
           [](const RodStrands& s, const py::array& out) { s.rest_lengths(writable_values(out, "out", s.size())); }, py::arg("out"))

@@ -30,7 +30,7 @@ MENISCUS_INLINE void balance_twists(const Group& g, Scratch& s) {
       const PointLaw law = g.point(j);
       const EdgeFrame a = edge_frame(s.now, j - 1), b = edge_frame(s.now, j);
       const PointShape shape = shape_of(a, b, law);
-      const PointForces p = point_gradient(a, b, law, shape, s.now.m[j]);
+      const PointForces p = point_gradient(a, b, law, shape, s.now.m[j] - law.twist);
       diagonal[j - 1] += max(half * law.bending * dot(shape.kb, shape.we), zero) + law.twisting;
       diagonal[j] += max(half * law.bending * dot(shape.kb, shape.wf), zero) + law.twisting;
       before[j] = -law.twisting;

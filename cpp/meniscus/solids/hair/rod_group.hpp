@@ -9,7 +9,7 @@
 namespace meniscus::solids::hair {
 
 /// Planes of constants and of state.
-enum LawPlane : int { bending_plane, twisting_plane, first_plane, second_plane, stretch_plane, rest_plane, real_plane, loose_plane, law_planes };
+enum LawPlane : int { bending_plane, twisting_plane, first_plane, second_plane, turn_plane, stretch_plane, rest_plane, real_plane, loose_plane, law_planes };
 enum StatePlane : int { tangent_plane = 0, director_plane = 3, twist_plane = 6, state_planes = 7 };
 
 /// Frames of the edges and twists of the points of a group.
@@ -42,7 +42,8 @@ struct RodStrands::Group {
     return {load_pack(state_at(k, slot)), load_pack(state_at(k + 1, slot)), load_pack(state_at(k + 2, slot))};
   }
   PointLaw point(Index slot) const {
-    return {at(bending_plane, slot), at(twisting_plane, slot), at(first_plane, slot), at(second_plane, slot)};
+    return {at(bending_plane, slot), at(twisting_plane, slot), at(first_plane, slot), at(second_plane, slot),
+            at(turn_plane, slot)};
   }
 };
 
@@ -104,8 +105,8 @@ MENISCUS_INLINE void turn_frames(const Group& g, const PackVec3* x, const Pack* 
     PackVec3 d = across(transported(director(j), t0, t), t);
     Pack angle = zero;
     if (turn != nullptr) {
-      // Turns by 2 atan(q), which is the given angle to second order.
-      angle = select(real, turn[4 * j + 3], zero);
+      // Turns by 2 atan(q), which is the given angle to second order, and of at most 2: which multiple of 2 pi it is stays known.
+      angle = select(real, max(min(turn[4 * j + 3], splat(2.0)), splat(-2.0)), zero);
       const Pack q = half * angle, n = one / (one + q * q);
       d = (n * (one - q * q)) * d + (n * splat(2.0) * q) * cross(t, d);
     }
@@ -155,7 +156,7 @@ MENISCUS_INLINE Pack elastic_energy(const Group& g, const PackVec3* x, const Fra
   Pack sum = splat(0.0);
   for (Index j = 1; j + 1 < g.slots; ++j) {
     const PointLaw law = g.point(j);
-    sum += point_energy(shape_of(edge_frame(f, j - 1), edge_frame(f, j), law), law, f.m[j]);
+    sum += point_energy(shape_of(edge_frame(f, j - 1), edge_frame(f, j), law), law, f.m[j] - law.twist);
     const PackVec3 e = x[j + 1] - x[j];
     const Pack stretch = sqrt(dot(e, e)) - g.at(rest_plane, j);
     sum += splat(0.5) * g.at(stretch_plane, j) * stretch * stretch;
@@ -176,7 +177,7 @@ MENISCUS_INLINE void elastic_slope(const Group& g, const PackVec3* x, const Fram
   for (Index j = 1; j + 1 < g.slots; ++j) {
     const PointLaw law = g.point(j);
     const EdgeFrame a = edge_frame(f, j - 1), b = edge_frame(f, j);
-    const PointForces p = point_gradient(a, b, law, shape_of(a, b, law), f.m[j]);
+    const PointForces p = point_gradient(a, b, law, shape_of(a, b, law), f.m[j] - law.twist);
     const PackVec3 e = x[j + 1] - x[j];
     const Pack pull = g.at(stretch_plane, j) * (sqrt(dot(e, e)) - g.at(rest_plane, j));
     add_vector(slope, j - 1, -p.e);
@@ -227,7 +228,7 @@ MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const 
     const PointLaw law = g.point(j);
     const EdgeFrame a = edge_frame(f, j - 1), b = edge_frame(f, j);
     const PointShape s = shape_of(a, b, law);
-    PointStiffness h = exact ? exact_stiffness(a, b, law, s, f.m[j]) : definite_stiffness(a, b, law, s);
+    PointStiffness h = exact ? exact_stiffness(a, b, law, s, f.m[j] - law.twist) : definite_stiffness(a, b, law, s);
     const PackVec3 e = x[j + 1] - x[j];
     const Pack k = g.at(stretch_plane, j), length = sqrt(dot(e, e));
     Pack sideways = one - g.at(rest_plane, j) / max(length, splat(1e-300));

@@ -55,9 +55,10 @@ struct EdgeFrame {
   Pack inverse;
 };
 
-/// What a point resists to: stiffness divided by the length of its cell, natural curvature binormal along d and t x d (no unit), twist.
+/// What a point resists to: stiffness divided by the length of its cell, natural curvature binormal along d and t x d (no unit),
+/// natural twist.
 struct PointLaw {
-  Pack bending, twisting, first, second;
+  Pack bending, twisting, first, second, twist;
 };
 
 /// Derivatives of the energy of a point: by the edges before and behind it (e, f) and their twists (p, q).

@@ -185,15 +185,22 @@ void RodStrands::fill_points(int k, Get&& get) {
         get(plane(k)[pack_size * (first_[i / pack_size] + 1 + p - offsets_[s]) + i % pack_size], p, s);
 }
 
-void RodStrands::natural(std::span<double> first, std::span<double> second) const {
+void RodStrands::natural(std::span<double> first, std::span<double> second, std::span<double> twist) const {
   auto& self = const_cast<RodStrands&>(*this);
   self.fill_points(first_plane, [&](double value, Index p, Index) { first[p] = value; });
   self.fill_points(second_plane, [&](double value, Index p, Index) { second[p] = value; });
+  self.fill_points(turn_plane, [&](double value, Index p, Index) { twist[p] = value; });
 }
 
-void RodStrands::set_natural(std::span<const double> first, std::span<const double> second) {
+void RodStrands::set_natural(std::span<const double> first, std::span<const double> second, std::span<const double> twist) {
   fill_points(first_plane, [&](double& value, Index p, Index) { value = first[p]; });
   fill_points(second_plane, [&](double& value, Index p, Index) { value = second[p]; });
+  fill_points(turn_plane, [&](double& value, Index p, Index) { value = twist[p]; });
+}
+
+void RodStrands::stiffen(std::span<const double> factors) {
+  for (const int plane : {bending_plane, twisting_plane, loose_plane})
+    fill_points(plane, [&](double& value, Index, Index s) { value *= factors[s]; });
 }
 
 void RodStrands::rest_lengths(std::span<double> lengths) const {

@@ -90,12 +90,21 @@ class RodStrands {
   /// Frames and twists from step to step: the state of the strands.
   std::span<double> memory() { return {state_.data(), static_cast<std::size_t>(state_.size())}; }
 
-  /// Natural curvature binormals per point along the two directors; assignable (a shape at rest under load).
-  void natural(std::span<double> first, std::span<double> second) const;
-  void set_natural(std::span<const double> first, std::span<const double> second);
+  /// Natural curvature binormals per point along the two directors, and natural twists, rad.
+  void natural(std::span<double> first, std::span<double> second, std::span<double> twist) const;
+  void set_natural(std::span<const double> first, std::span<const double> second, std::span<const double> twist);
   /// Of the segments, at the first of their two points; 0 at the last of each strand.
   void rest_lengths(std::span<double> lengths) const;
   void set_rest_lengths(std::span<const double> lengths);
+
+  /// Multiplies bending and twisting stiffness of each strand.
+  void stiffen(std::span<const double> factors);
+
+  /// Chooses natural curvature, natural twist and rest lengths such that x is an equilibrium under gravity, point by point from the
+  /// tips, and the present frames stay. Strands with `chosen` != 0 alone. Sets per strand the largest natural turn (rad) and the
+  /// shortest rest length relative to that at x. Of strands that no root clamps nothing is chosen: their turn is infinite.
+  void rest_at(ConstPoints x, std::span<const double> masses, const mesh::Point& gravity, std::span<const std::uint8_t> chosen,
+               std::span<double> turns, std::span<double> lengths);
 
   Index nbytes() const;
 

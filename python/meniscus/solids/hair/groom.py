@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -85,7 +84,7 @@ class Groom:
             self.root_weights = np.array(root_weights, np.float64)
             self._check_roots()
         first = self.directions
-        given = _any_across(first) if directions_missing(directors) else np.array(directors, np.float64)
+        given = _any_across(first) if directors is None else np.array(directors, np.float64)
         if given.shape != (len(self), 3):
             raise ValueError(f"directors must have shape ({len(self)}, 3), not {given.shape}")
         across = given - np.einsum("si,si->s", given, first)[:, None] * first
@@ -153,9 +152,7 @@ class Groom:
     def frames_on(self, vertices: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return directions and directors (m, 3) of the roots, turned with their triangles from the skin's own vertices to others."""
         assert self.skin is not None
-        turns = np.einsum(
-            "sik,sjk->sij", _triangle_frames(self._corners(vertices)), _triangle_frames(self._corners(self.skin.vertices))
-        )
+        turns = np.einsum("sik,sjk->sij", _triangle_frames(self._corners(vertices)), _triangle_frames(self._corners(self.skin.vertices)))
         return np.einsum("sij,sj->si", turns, self.directions), np.einsum("sij,sj->si", turns, self.directors)
 
     def _corners(self, vertices: npt.ArrayLike) -> Floats:
@@ -275,18 +272,9 @@ class Groom:
         else:
             raise ValueError(f"strands are written to .hair and .vtp files, not to {file.name}")
 
-    def __getstate__(self) -> Mapping[str, Any]:
-        """Return all of it."""
-        return self.__dict__
-
     def __repr__(self) -> str:
         """One line: strands, points."""
         return f"<Groom {len(self)} strands, {len(self.points)} points{', on a skin' if self.skin is not None else ''}>"
-
-
-def directions_missing(directors: npt.ArrayLike | None) -> bool:
-    """Whether no directors are given."""
-    return directors is None
 
 
 def _any_across(t: Floats) -> Floats:

@@ -79,7 +79,7 @@ def write_hair(path: Path, points: Floats, offsets: Longs, radius: Floats) -> No
 
 def read_lines(path: Path) -> tuple[Floats, Longs, Floats | None]:
     """Return points, offsets and radii (of the points named "radius", at the roots) of the polylines of a VTK file."""
-    pyvista = _extras.module("pyvista", "viz", "VTK files of strands")
+    pyvista = _extras.require("pyvista", "VTK files of strands need")
     if not path.exists():
         raise FileNotFoundError(f"no such file: {path}")
     data = pyvista.read(path)
@@ -100,10 +100,14 @@ def read_lines(path: Path) -> tuple[Floats, Longs, Floats | None]:
 
 def write_lines(path: Path, points: Floats, offsets: Longs, radius: Floats) -> None:
     """Write polylines as a VTK file, with the radius at the points."""
-    pyvista = _extras.module("pyvista", "viz", "VTK files of strands")
+    pyvista = _extras.require("pyvista", "VTK files of strands need")
     counts = np.diff(offsets)
     lines = np.insert(np.arange(len(points), dtype=np.int64), offsets[:-1], counts)
     data = pyvista.PolyData(points, lines=lines)
     data.point_data["radius"] = np.repeat(radius, counts)
+    writer = _extras.require("vtkmodules.vtkIOXML", "VTK files of strands need").vtkXMLPolyDataWriter()
     with atomic_path(path) as part:
-        data.save(part)
+        writer.SetFileName(str(part))
+        writer.SetInputData(data)
+        if not writer.Write():
+            raise OSError(f"{path} could not be written")

@@ -60,16 +60,16 @@ class RodForce(Force):
         return self._core.strands
 
     @property
-    def natural_curvature(self) -> Floats:
-        """Natural curvature binormals (n, 2) per point along the two directors: 2 tan(turn / 2); assignable."""
-        first, second = np.empty(self.nodes), np.empty(self.nodes)
-        self.strands.natural(first, second)
-        return np.stack([first, second], axis=1)
+    def natural_shape(self) -> Floats:
+        """Natural curvature binormals per point along the two directors, 2 tan(turn / 2), and natural twist, rad (n, 3); assignable."""
+        parts = [np.empty(self.nodes) for _ in range(3)]
+        self.strands.natural(*parts)
+        return np.stack(parts, axis=1)
 
-    @natural_curvature.setter
-    def natural_curvature(self, value: npt.ArrayLike) -> None:
-        kappa = _checks.incoming("natural_curvature", value, FLOAT64, (self.nodes, 2))
-        self.strands.set_natural(np.ascontiguousarray(kappa[:, 0]), np.ascontiguousarray(kappa[:, 1]))
+    @natural_shape.setter
+    def natural_shape(self, value: npt.ArrayLike) -> None:
+        kappa = _checks.incoming("natural_shape", value, FLOAT64, (self.nodes, 3))
+        self.strands.set_natural(*(np.ascontiguousarray(column) for column in kappa.T))
 
     @property
     def rest_lengths(self) -> Floats:
@@ -106,6 +106,12 @@ class RodForce(Force):
         )
         self.strands.set_clamps(_checks.flag("tips", tips), t, d)
 
+    def stiffen(self, factors: Floats) -> None:
+        """Multiply the bending and twisting stiffness of each strand (m,)."""
+        f = np.ascontiguousarray(_checks.incoming("factors", factors, FLOAT64, (self.strands.strands,)))
+        self.strands.stiffen(f)
+        self._made_of[2][:, :2] *= f[:, None]
+
     def stable(self, x: Floats, held: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return per strand whether `x` (n, 3), with `held` points (n,) fixed, is a minimum as far as second derivatives say."""
         out = np.empty(self.strands.strands, np.uint8)
@@ -113,7 +119,7 @@ class RodForce(Force):
         return out.astype(np.bool_)
 
     def _changes(self) -> Any:
-        return self.natural_curvature, self.rest_lengths
+        return self.natural_shape, self.rest_lengths
 
     def _restore(self, changes: Any) -> None:
-        self.natural_curvature, self.rest_lengths = changes
+        self.natural_shape, self.rest_lengths = changes
