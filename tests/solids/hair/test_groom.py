@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +14,7 @@ from meniscus.solids import Groom
 
 
 def sphere(radius: float = 0.1) -> ms.mesh.TriangleMesh:
-    v, t = ms.mesh.icosphere(3) if hasattr(ms.mesh, "icosphere") else _icosphere()
-    return ms.mesh.TriangleMesh(radius * v, t)
-
-
-def _icosphere() -> tuple[Any, Any]:
-    from support.forces.meshes import sphere as ball
-
-    return ball(3)
+    return ms.mesh.icosphere(3, radius)
 
 
 def test_strands_grow_uniformly_by_area_and_along_normals() -> None:
@@ -40,14 +32,16 @@ def test_curls_have_their_radius_pitch_and_length() -> None:
     groom = Groom.grow(sphere(), 7, 0.2, curl_radius=0.004, pitch=0.01, segments=400)
     points = groom.points.reshape(7, 401, 3)
     assert groom.lengths == pytest.approx(np.full(7, 0.2), rel=1e-10)
-    for p in points:
-        axis = np.linalg.svd(p - p.mean(axis=0))[2][0]
-        rise = abs((p[-1] - p[0]) @ axis)
-        around = p - np.outer(p @ axis, axis)
-        centre = np.linalg.lstsq(np.c_[2 * around, np.ones(401)], (around**2).sum(axis=1), rcond=None)[0][:3]
-        assert np.linalg.norm(around - centre + axis * (centre @ axis), axis=1) == pytest.approx(0.004, rel=2e-2)
-        turns = 0.2 / math.hypot(2 * math.pi * 0.004, 0.01)
-        assert rise == pytest.approx(turns * 0.01, rel=2e-2)
+    edges = np.diff(points, axis=1)
+    normals = np.cross(edges[:, :-1], edges[:, 1:])
+
+    def angles(v: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
+        u = v / np.linalg.norm(v, axis=2)[:, :, None]
+        return np.arccos(np.einsum("sij,sij->si", u[:, 1:], u[:, :-1])) / (0.2 / 400)
+
+    scale = 0.004**2 + (0.01 / (2 * math.pi)) ** 2
+    assert angles(edges) == pytest.approx(np.full((7, 399), 0.004 / scale), rel=3e-3)  # curvature
+    assert angles(normals) == pytest.approx(np.full((7, 398), 0.01 / (2 * math.pi) / scale), rel=3e-3)  # torsion
 
 
 def test_roots_and_frames_turn_with_the_skin() -> None:

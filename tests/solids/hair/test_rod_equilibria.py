@@ -43,7 +43,7 @@ def elastica(weight: float, points: int) -> Floats:
         s, y = found.x, found.y
     assert found.success
     at = found.sol(np.linspace(0, 1, points))
-    return np.stack([at[2], 0 * at[2], at[3]], axis=1)
+    return np.stack([at[2], 0 * at[2], -at[3]], axis=1)
 
 
 @pytest.mark.parametrize("weight", [1.0, 10.0, 100.0, 1000.0])
@@ -107,7 +107,7 @@ def test_clamped_twisted_rod_buckles_at_its_critical_moment() -> None:
 
 
 def ring(turn: float, points: int = 101) -> float:
-    """Distance from a plane that a closed ring, joined with a turn, goes to from nearly in it; EI = GJ = 1, of its length."""
+    """The part of its twist that a closed ring, joined with a turn, keeps after a small push out of its plane; EI = GJ = 1."""
     rods = RodForce([0, points], np.linspace(0, 1, points)[:, None] * np.array((1.0, 0, 0)), EI=1.0, GJ=1.0, EA=1e6, tips=True)
     z, s = np.array([[0.0, 0.0, 1.0]]), np.linspace(0, 1, points)
     rods.set_frames(np.array([[1.0, 0, 0]]), z)
@@ -125,14 +125,14 @@ def ring(turn: float, points: int = 101) -> float:
     held = np.zeros(points, np.uint8)
     held[[0, -1]] = 1
     rods.strands.equilibrium((0.0, 0.0, 0.0), x, np.full(points, 1.0), held, 3000, 1e-10)
-    off = x - x.mean(axis=0)
-    return float(np.linalg.svd(off, compute_uv=False)[-1] / math.sqrt(points))
+    return float(rods.twists.sum()) / turn
 
 
 def test_ring_leaves_its_plane_at_the_turn_of_michell() -> None:
+    """Beyond it the ring folds over, passes through itself, and is flat again with two turns less."""
     critical = 2 * math.pi * math.sqrt(3)
-    assert ring(0.99 * critical) < 1e-6
-    assert ring(1.01 * critical) > 1e-3
+    assert ring(0.995 * critical) == pytest.approx(1, abs=1e-3)
+    assert ring(1.005 * critical) == pytest.approx(1 - 4 * math.pi / (1.005 * critical), abs=1e-3)
 
 
 def rotation(q: Floats) -> Floats:
@@ -158,14 +158,15 @@ def quaternions(frames: Floats) -> Floats:
     return q.T
 
 
-@pytest.mark.parametrize(("curvature", "weight"), [(4.0, 200.0), (10.0, 200.0), (20.0, 100.0)])
+@pytest.mark.parametrize(("curvature", "weight"), [(14.0, 40.0), (20.0, 1000.0), (20.0, 4000.0), (10.0, 200.0)])
 def test_suspended_curly_hair_follows_kirchhoffs_equations(curvature: float, weight: float) -> None:
     """A strand whose natural shape is a ring of the given curvature hangs from a clamp; planar, localised and a helix."""
     n, EI, GJ = 101, 1.0, 2 / 3
     s = np.linspace(0, 1, n)
-    # Equal chords around a circle.
-    chord = 1 / (n - 1)
-    turn = 2 * math.atan(0.5 * curvature * chord)
+    # Points of a circle, whose arcs have the length 1.
+    arc = 1 / (n - 1)
+    turn = curvature * arc
+    chord = 2 / curvature * math.sin(turn / 2)
     angle = turn * np.arange(n - 1)
     edges = chord * np.stack([np.sin(angle + turn / 2), 0 * angle, -np.cos(angle + turn / 2)], axis=1)
     x = np.concatenate([np.zeros((1, 3)), np.cumsum(edges, axis=0)])
@@ -177,17 +178,16 @@ def test_suspended_curly_hair_follows_kirchhoffs_equations(curvature: float, wei
     across = np.cross([0.0, 0.0, -1.0], [0.0, 1.0, 0.0])
     cells = np.full(n, 1.0)
     cells[[0, -1]] = 0.5
-    binormal = 2 * np.tan(0.5 * curvature * chord * cells)
+    binormal = 2 * np.tan(0.5 * turn * cells)
     # The first director is y, the second t x y; a binormal b is stored as (b . (t x d), -b . d).
     shape[:, 0], shape[:, 1] = binormal * (u @ across), -binormal * u[1]
     rods.natural_shape = shape
-    mass = np.full(n, chord)
+    mass = np.full(n, arc)
     mass[[0, -1]] *= 0.5
     held = np.zeros(n, np.uint8)
     held[0] = 1
     at = x + 1e-3 * np.random.default_rng(3).standard_normal(x.shape) * s[:, None]
-    for g in (0.1 * weight, 0.4 * weight, weight):
-        assert rods.strands.equilibrium((0.0, 0.0, -g), at, mass, held, 6000, 1e-9)[1] == 0
+    assert rods.strands.equilibrium((0.0, 0.0, -weight), at, mass, held, 2000, 1e-9)[1] == 0
 
     def equations(s: Floats, y: Floats) -> Floats:
         q, m = y[:4], y[4:7]
@@ -202,7 +202,7 @@ def test_suspended_curly_hair_follows_kirchhoffs_equations(curvature: float, wei
         return np.vstack([dq, -np.cross(d[:, 2].T, tension.T).T, d[:, 2]])
 
     d1 = rods.directors[:-1]
-    t = np.diff(at, axis=0) / chord
+    t = np.diff(at, axis=0)
     t /= np.linalg.norm(t, axis=1)[:, None]
     frames = np.stack([d1, np.cross(t, d1), t], axis=2)
     q = quaternions(frames)
@@ -227,4 +227,6 @@ def test_suspended_curly_hair_follows_kirchhoffs_equations(curvature: float, wei
         max_nodes=20000,
     )
     assert found.success, found.message
-    assert np.abs(found.sol(s)[7:].T - at).max() < 5e-3
+    error = np.abs(found.sol(s)[7:].T - at).max()
+    print(curvature, weight, error)
+    assert error < 5e-3

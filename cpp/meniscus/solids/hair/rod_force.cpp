@@ -117,7 +117,7 @@ void RodForce::linearise(std::span<const Point> x, Tangent tangent) {
     frames_from_store(g, s.x, s.now);
     balance_twists(g, s);
     store_frames(g, s.now);
-    elastic_stiffness(g, s.x, s.now, tangent == Tangent::exact, s.matrix);
+    elastic_stiffness(g, s.x, s.now, splat(tangent == Tangent::exact ? 1.0 : 0.0) > splat(0.5), s.matrix);
     const Index first = strands_->first_slot(n);
     double* const m = matrix_.data() + pack_size * 4 * band_row * first;
     std::copy_n(reinterpret_cast<const double*>(s.matrix), pack_size * 4 * band_row * g.slots, m);
@@ -185,7 +185,7 @@ void RodForce::add_stiffness_bounds(std::span<const Point> x, std::span<double> 
   strands_->for_groups([&](const auto& g, auto& s, Index) {
     gather(g, x, s.x);
     frames_from_store(g, s.x, s.now);
-    elastic_stiffness(g, s.x, s.now, true, s.matrix);
+    elastic_stiffness(g, s.x, s.now, splat(0.0) == splat(0.0), s.matrix);
     const Index rows = 4 * g.slots;
     // The sum of the absolute values of a row of positions bounds its eigenvalues; forces per node count half of it.
     for_points(g, [&](int l, Index j, Index p) {

@@ -219,20 +219,27 @@ MENISCUS_INLINE void add_to_column(Pack* m, Index row, Index column, const PackV
   m[band_row * (row + 2) + row + 2 - column] += v.z;
 }
 
-/// Sets the matrix to the second derivative of the elastic energy, without its indefinite part unless `exact`.
+MENISCUS_INLINE PointStiffness chosen(const PackMask& m, const PointStiffness& p, const PointStiffness& q) {
+  return {select(m, p.ee, q.ee), select(m, p.ef, q.ef), select(m, p.ff, q.ff), select(m, p.ep, q.ep), select(m, p.eq, q.eq),
+          select(m, p.fp, q.fp), select(m, p.fq, q.fq), select(m, p.pp, q.pp), select(m, p.pq, q.pq), select(m, p.qq, q.qq)};
+}
+
+/// Sets the matrix to the second derivative of the elastic energy, without its indefinite part in lanes that are not `exact`.
 template <class Group>
-MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const Frames& f, bool exact, Pack* m) {
+MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const Frames& f, const PackMask& exact, Pack* m) {
   for (Index r = 0; r < band_entries(4 * g.slots); ++r) m[r] = splat(0.0);
   const Pack zero = splat(0.0), one = splat(1.0);
+  const bool some = any(~exact);
   for (Index j = 1; j + 1 < g.slots; ++j) {
     const PointLaw law = g.point(j);
     const EdgeFrame a = edge_frame(f, j - 1), b = edge_frame(f, j);
     const PointShape s = shape_of(a, b, law);
-    PointStiffness h = exact ? exact_stiffness(a, b, law, s, f.m[j] - law.twist) : definite_stiffness(a, b, law, s);
+    PointStiffness h = exact_stiffness(a, b, law, s, f.m[j] - law.twist);
+    if (some) h = chosen(exact, h, definite_stiffness(a, b, law, s));
     const PackVec3 e = x[j + 1] - x[j];
     const Pack k = g.at(stretch_plane, j), length = sqrt(dot(e, e));
     Pack sideways = one - g.at(rest_plane, j) / max(length, splat(1e-300));
-    if (!exact) sideways = max(sideways, zero);
+    sideways = select(exact, sideways, max(sideways, zero));
     h.ff = h.ff + k * ((one - sideways) * outer(b.t, b.t) + sideways * identity_pack());
     const PackMat3 fe = transposed(h.ef);
     add_diagonal_block(m, j - 1, h.ee);
@@ -254,14 +261,17 @@ MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const 
   }
 }
 
-/// Adds `inertia` times the masses, and holds what no force moves.
+/// Adds `inertia` times the masses, `turning` times the moments of inertia of segments that are as thick as long, and holds what no
+/// force moves.
 template <class Group>
-MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const Pack* free, const Pack& inertia, Pack* m) {
+MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const Pack* free, const Pack& inertia, const Pack& turning,
+                                        Pack* m) {
   const Pack one = splat(1.0), held = splat(held_diagonal);
   for (Index j = 0; j < g.slots; ++j) {
     const Pack add = inertia * mass[j] + (one - free[j]) * held;
     for (int i = 0; i < 3; ++i) m[band_row * (4 * j + i)] += add;
-    m[band_row * (4 * j + 3)] += (one - g.at(real_plane, j)) * held + g.at(loose_plane, j);
+    m[band_row * (4 * j + 3)] += (one - g.at(real_plane, j)) * held + g.at(loose_plane, j) +
+                                turning * mass[j] * g.at(rest_plane, j) * g.at(rest_plane, j);
   }
 }
 

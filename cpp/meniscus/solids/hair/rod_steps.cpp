@@ -44,16 +44,15 @@ MENISCUS_INLINE void descent(const Group& g, const Scratch& s, const Merit& m) {
   }
 }
 
-/// Solves for the move; in lanes where the exact matrix is not definite, with the definite one if `fallback`. Returns the others.
+/// Solves for the move; with `fallback` by the definite matrix in lanes where the exact one is not. Returns lanes without solution.
 template <class Group, class Scratch>
 MENISCUS_INLINE PackMask solve(const Group& g, const Scratch& s, const Pack& inertia, bool fallback) {
-  elastic_stiffness(g, s.x, s.now, true, s.matrix);
-  complete_stiffness(g, s.mass, s.free, inertia, s.matrix);
-  PackMask bad = factorise_band(s.matrix, 4 * g.slots);
-  if (fallback && any(bad)) {
-    elastic_stiffness(g, s.x, s.now, false, s.matrix);
-    complete_stiffness(g, s.mass, s.free, inertia, s.matrix);
+  PackMask exact = splat(0.0) == splat(0.0), bad = exact;
+  for (int k = 0; k < (fallback ? 2 : 1) && any(bad); ++k) {
+    elastic_stiffness(g, s.x, s.now, exact, s.matrix);
+    complete_stiffness(g, s.mass, s.free, inertia, fallback ? splat(0.0) : inertia, s.matrix);
     bad = factorise_band(s.matrix, 4 * g.slots);
+    exact = ~bad;
   }
   solve_band(s.matrix, 4 * g.slots, s.move);
   return bad;
@@ -87,21 +86,20 @@ MENISCUS_INLINE Pack search_line(const Group& g, Scratch& s, const Merit& m, Pac
     const PackMask good = there <= value - splat(1e-4) * part * expected + splat(rounding) * (abs(value) + abs(there));
     if (!any(~good & (part > zero)) || k == halvings) {
       const PackMask take = good & (part > zero);
+      // Lanes that keep their place keep the bits of their frames.
+      for (Index j = 0; j < g.slots; ++j) {
+        s.x[j] = select(take, s.trial[j], s.x[j]);
+        s.now.t[j] = select(take, s.next.t[j], s.now.t[j]);
+        s.now.d[j] = select(take, s.next.d[j], s.now.d[j]);
+        s.now.m[j] = select(take, s.next.m[j], s.now.m[j]);
+        s.now.inverse[j] = select(take, s.next.inverse[j], s.now.inverse[j]);
+      }
       part = select(take, part, zero);
       value = select(take, there, value);
-      change = select(take, change, zero);
-      break;
+      return sqrt(select(take, change, zero));
     }
     part = select(good, part, half * part);
   }
-  // Lanes that keep their place have been moved by nothing: their trial is taken again.
-  for (Index j = 0; j < g.slots; ++j) {
-    for (int i = 0; i < 4; ++i) s.slope[4 * j + i] = part * s.move[4 * j + i];
-    s.x[j] = s.x[j] + PackVec3{s.slope[4 * j], s.slope[4 * j + 1], s.slope[4 * j + 2]};
-  }
-  frames_from(g, s.x, s.slope, s.now, s.next);
-  std::swap(s.now, s.next);
-  return sqrt(change);
 }
 
 }  // namespace
@@ -237,8 +235,8 @@ void RodStrands::stable(ConstPoints x, std::span<const std::uint8_t> held, std::
     for (Index j = 0; j < g.slots; ++j) s.mass[j] = s.free[j] = splat(0.0);
     for_points(g, [&](int l, Index j, Index p) { s.free[j][l] = held[p] == 0 ? 1.0 : 0.0; });
     frames_from_store(g, s.x, s.now);
-    elastic_stiffness(g, s.x, s.now, true, s.matrix);
-    complete_stiffness(g, s.mass, s.free, splat(0.0), s.matrix);
+    elastic_stiffness(g, s.x, s.now, splat(0.0) == splat(0.0), s.matrix);
+    complete_stiffness(g, s.mass, s.free, splat(0.0), splat(0.0), s.matrix);
     const PackMask bad = factorise_band(s.matrix, 4 * g.slots);
     for (int l = 0; l < pack_size; ++l)
       if (members_[pack_size * n + l] >= 0) out[members_[pack_size * n + l]] = bad[l] ? 0 : 1;

@@ -95,7 +95,9 @@ class Groom:
         self.styles: dict[str, Floats] = {}
 
     def _check_roots(self) -> None:
-        assert self.skin is not None and self.root_triangles is not None and self.root_weights is not None
+        assert self.skin is not None
+        assert self.root_triangles is not None
+        assert self.root_weights is not None
         if self.root_triangles.shape != (len(self),) or self.root_weights.shape != (len(self), 3):
             raise ValueError(f"root_triangles and root_weights must have shapes ({len(self)},) and ({len(self)}, 3)")
         if len(self) == 0:

@@ -223,7 +223,7 @@ class HairBody(DeformableBody):
         return StrandInfo(dt, iterations, unfinished)
 
     @exclusively
-    def relax(self, *, iterations: int = 2000, tolerance: float = 1e-9) -> StrandInfo:
+    def relax(self, *, iterations: int = 2000, tolerance: float = 1e-7) -> StrandInfo:
         """Bring all strands downhill to an equilibrium under gravity, at rest; arguments and report as for `advance`."""
         most, small = _checks.integer("iterations", iterations, 1), _checks.positive("tolerance", tolerance)
         held = self._held()
