@@ -413,13 +413,7 @@ class TrackedSurface(MemoryOwner):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy. Observers are not part of it."""
         carried = [(data.on, data.rule) for data in self._carried]
-        return {
-            "options": self._options,
-            "arguments": self._arguments,
-            "snapshot": self.snapshot(),
-            "carried": carried,
-            "moving": self._moving,
-        }
+        return {"options": self._options, "arguments": self._arguments, "snapshot": self.snapshot(), "carried": carried, "moving": self._moving}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the state of pickle."""
