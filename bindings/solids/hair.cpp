@@ -124,6 +124,13 @@ void bind_hair(py::module_& m) {
           },
           py::arg("x"))
       .def(
+          "untwist",
+          [](RodStrands& s, const py::array& x) {
+            const auto at = points_of(x, "x", s.size());
+            interruptible([&] { s.untwist(at); });
+          },
+          py::arg("x"))
+      .def(
           "natural",
           [](const RodStrands& s, const py::array& first, const py::array& second, const py::array& twist) {
             const Index n = s.size();

@@ -79,8 +79,8 @@ def test_scene_from_a_file(tmp_path):
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
         "adhesion, arch, ball-splash, ball-stream, balloons, billiards, billow, boat, breach, buoy, cantilever, cavity, "
-        "cloth-boat, control-shape, cradle, cup, curl-noise, curtain, dam-break, dipped-cup, drape, ducks, dumbbell, enright, "
-        "explosion, falling-drop, flag, floating-crates, funnel, heap, jelly-in-tank, kdsm, leaves, live-playground, modes, "
+        "cloth-boat, control-shape, cradle, cup, curl-noise, curl-sweep, curtain, dam-break, dipped-cup, drape, ducks, dumbbell, enright, "
+        "explosion, falling-drop, flag, floating-crates, funnel, head-of-hair, heap, jelly-in-tank, kdsm, leaves, live-playground, modes, "
         "panels, pile, playground, plume, pour, projections, pyramid, recovery, reduced-beam, reef-knot, river, roll, sheets, "
         "sinking, smoke-curtain, spinning-ball, stack, stream-on-curtain, swirl, tet-ball, tet-column, tray, tumbling, twist, "
         "twisting, two-spheres, wake, wardrobe, water-bag, water-wheel, wave, windmill, zalesak"

@@ -245,6 +245,20 @@ void RodStrands::frames(Points directors, std::span<double> twists) const {
   }
 }
 
+void RodStrands::untwist(ConstPoints x) {
+  for_groups([&](const Group& g, Scratch& s, Index) {
+    gather(g, x, s.x);
+    frames_from_store(g, s.x, s.now);
+    for (Index j = 1; j + 1 < g.slots; ++j) {
+      const PackMask real = g.at(real_plane, j) > splat(0.5);
+      const PackVec3 d = across(transported(s.now.d[j - 1], s.now.t[j - 1], s.now.t[j]), s.now.t[j]);
+      s.now.d[j] = select(real, d, s.now.d[j]);
+      s.now.m[j] = select(real, splat(0.0), s.now.m[j]);
+    }
+    store_frames(g, s.now);
+  });
+}
+
 void RodStrands::carry(ConstPoints x) {
   for_groups([&](const Group& g, Scratch& s, Index) {
     gather(g, x, s.x);

@@ -87,6 +87,9 @@ class RodStrands {
   /// Takes the frames at new positions, each carried along the shortest turn.
   void carry(ConstPoints x);
 
+  /// Lets the frames of all edges follow from those of clamped roots without twist.
+  void untwist(ConstPoints x);
+
   /// Frames and twists from step to step: the state of the strands.
   std::span<double> memory() { return {state_.data(), static_cast<std::size_t>(state_.size())}; }
 

@@ -124,7 +124,8 @@ class HairBody(DeformableBody):
             )
         )
         self.rods.set_frames(groom.directions, groom.directors)
-        self.rods.strands.carry(self.positions)
+        if clamped:
+            self.rods.strands.untwist(self.positions)
         self._material = {"EI": bending, "GJ": GJ, "EA": stretching, "density": density, "model": model}
         self._material.update(clamped=clamped, tips=tips)
         self.targets = self.declare("targets", self.positions.copy())
