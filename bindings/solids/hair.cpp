@@ -31,7 +31,8 @@ std::shared_ptr<RodStrands> strands_of(const py::array& offsets, const py::array
   std::vector<solids::hair::RodStiffness> each;
   for (const mesh::Point& s : positions_of(stiffness, "stiffness")) each.push_back({s[0], s[1], s[2]});
   const auto o = values_of<std::int64_t>(offsets, "offsets");
-  return std::make_shared<RodStrands>(o, positions_of(rest, "rest"), each, ends_of(roots, "roots"), ends_of(tips, "tips"), curved);
+  return std::make_shared<RodStrands>(o, positions_of(rest, "rest"), each, ends_of(roots, "roots"), ends_of(tips, "tips"),
+                                      curved);
 }
 
 py::tuple report(const solids::hair::RodReport& r) { return py::make_tuple(r.iterations, r.unfinished); }
@@ -134,7 +135,8 @@ void bind_hair(py::module_& m) {
           "natural",
           [](const RodStrands& s, const py::array& first, const py::array& second, const py::array& twist) {
             const Index n = s.size();
-            s.natural(writable_values(first, "first", n), writable_values(second, "second", n), writable_values(twist, "twist", n));
+            s.natural(writable_values(first, "first", n), writable_values(second, "second", n),
+                      writable_values(twist, "twist", n));
           },
           py::arg("first"), py::arg("second"), py::arg("twist"))
       .def(
@@ -146,8 +148,7 @@ void bind_hair(py::module_& m) {
           },
           py::arg("first"), py::arg("second"), py::arg("twist"))
       .def(
-          "stiffen",
-          [](RodStrands& s, const py::array& factors) { s.stiffen(writable_values(factors, "factors", s.strands())); },
+          "stiffen", [](RodStrands& s, const py::array& factors) { s.stiffen(writable_values(factors, "factors", s.strands())); },
           py::arg("factors"))
       .def(
           "rest_at",
@@ -162,7 +163,8 @@ void bind_hair(py::module_& m) {
           py::arg("x"), py::arg("masses"), py::arg("gravity"), py::arg("chosen"), py::arg("turns"), py::arg("lengths"))
       .def(
           "rest_lengths",
-          [](const RodStrands& s, const py::array& out) { s.rest_lengths(writable_values(out, "out", s.size())); }, py::arg("out"))
+          [](const RodStrands& s, const py::array& out) { s.rest_lengths(writable_values(out, "out", s.size())); },
+          py::arg("out"))
       .def(
           "set_rest_lengths",
           [](RodStrands& s, const py::array& lengths) { s.set_rest_lengths(writable_values(lengths, "lengths", s.size())); },
@@ -170,8 +172,9 @@ void bind_hair(py::module_& m) {
   using solids::hair::RodForce;
   py::class_<RodForce, solids::Force, std::shared_ptr<RodForce>>(m, "RodForce")
       .def(py::init([](const py::array& offsets, const py::array& rest, const py::array& stiffness, const py::array& roots,
-                       const py::array& tips,
-                       bool curved) { return std::make_shared<RodForce>(strands_of(offsets, rest, stiffness, roots, tips, curved)); }),
+                       const py::array& tips, bool curved) {
+             return std::make_shared<RodForce>(strands_of(offsets, rest, stiffness, roots, tips, curved));
+           }),
            py::arg("offsets"), py::arg("rest"), py::arg("stiffness"), py::arg("roots"), py::arg("tips"), py::arg("curved"))
       .def_property_readonly("strands", &RodForce::strands);
 }

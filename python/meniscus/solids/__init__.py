@@ -20,7 +20,8 @@ from meniscus.solids.elements.tetrahedra import (
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.hair.groom import Groom
-from meniscus.solids.hair.hair_body import HairBody, SagReport, StrandInfo
+from meniscus.solids.hair.hair_body import HairBody, StrandInfo
+from meniscus.solids.hair.rest_shapes import SagReport
 from meniscus.solids.hair.rod_force import RodForce
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.interaction.applied_field import AppliedField

@@ -1,8 +1,8 @@
 /// Direct solution of eight symmetric banded systems at once, one per lane: L D L^T without pivoting, for kernels inside of
 /// `simd_dispatch`.
 ///
-/// The matrix couples a row with the ten before it: four unknowns per point of a strand (position and twist), where the bending of
-/// a point depends on both neighbours.
+/// The matrix couples a row with the ten before it: four unknowns per point of a strand (position and twist), where the bending
+/// of a point depends on both neighbours.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"

@@ -220,7 +220,10 @@ double RodForce::strain_rate(std::span<const Point> x, std::span<const Point> v)
 }
 
 std::size_t RodForce::nbytes() const {
-  return static_cast<std::size_t>(strands_->nbytes() + 8 * (matrix_.size() + twists_.size()));
+  std::size_t bytes = strands_->nbytes();
+  for (const Block<double>* b : {&matrix_, &twists_, &energies_})
+    bytes += std::span<const double>(b->begin(), b->end()).size_bytes();
+  return bytes;
 }
 
 }  // namespace meniscus::solids::hair

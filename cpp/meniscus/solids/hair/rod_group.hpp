@@ -9,7 +9,18 @@
 namespace meniscus::solids::hair {
 
 /// Planes of constants and of state.
-enum LawPlane : int { bending_plane, twisting_plane, first_plane, second_plane, turn_plane, stretch_plane, rest_plane, real_plane, loose_plane, law_planes };
+enum LawPlane : int {
+  bending_plane,
+  twisting_plane,
+  first_plane,
+  second_plane,
+  turn_plane,
+  stretch_plane,
+  rest_plane,
+  real_plane,
+  loose_plane,
+  law_planes
+};
 enum StatePlane : int { tangent_plane = 0, director_plane = 3, twist_plane = 6, state_planes = 7 };
 
 /// Frames of the edges and twists of the points of a group.
@@ -132,7 +143,8 @@ MENISCUS_INLINE void frames_from_store(const Group& g, const PackVec3* x, const 
 template <class Group>
 MENISCUS_INLINE void frames_from(const Group& g, const PackVec3* x, const Pack* turn, const Frames& from, const Frames& out) {
   turn_frames(
-      g, x, turn, [&](Index j) { return from.t[j]; }, [&](Index j) { return from.d[j]; }, [&](Index j) { return from.m[j]; }, out);
+      g, x, turn, [&](Index j) { return from.t[j]; }, [&](Index j) { return from.d[j]; }, [&](Index j) { return from.m[j]; },
+      out);
 }
 
 template <class Group>
@@ -261,17 +273,17 @@ MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const 
   }
 }
 
-/// Adds `inertia` times the masses, `turning` times the moments of inertia of segments that are as thick as long, and holds what no
-/// force moves.
+/// Adds `inertia` times the masses, `turning` times the moments of inertia of segments that are as thick as long, and holds what
+/// no force moves.
 template <class Group>
-MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const Pack* free, const Pack& inertia, const Pack& turning,
-                                        Pack* m) {
+MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const Pack* free, const Pack& inertia,
+                                        const Pack& turning, Pack* m) {
   const Pack one = splat(1.0), held = splat(held_diagonal);
   for (Index j = 0; j < g.slots; ++j) {
     const Pack add = inertia * mass[j] + (one - free[j]) * held;
     for (int i = 0; i < 3; ++i) m[band_row * (4 * j + i)] += add;
-    m[band_row * (4 * j + 3)] += (one - g.at(real_plane, j)) * held + g.at(loose_plane, j) +
-                                turning * mass[j] * g.at(rest_plane, j) * g.at(rest_plane, j);
+    m[band_row * (4 * j + 3)] +=
+        (one - g.at(real_plane, j)) * held + g.at(loose_plane, j) + turning * mass[j] * g.at(rest_plane, j) * g.at(rest_plane, j);
   }
 }
 

@@ -1,8 +1,8 @@
 /// Discrete elastic rods, eight strands at once: frames, energies, forces and their derivatives (included by kernels only).
 ///
-/// A strand of n points fills slots 1 to n of a pack. Slots 0 and n + 1 stand for clamps: the edges 0 and n have a given direction and
-/// director, and no length. Bending at a point depends on |kb|^2 = 4 tan^2(turn / 2), which no twist changes, and on the product of kb
-/// with the natural curvature, which turns with the material frames.
+/// A strand of n points fills slots 1 to n of a pack. Slots 0 and n + 1 stand for clamps: the edges 0 and n have a given
+/// direction and director, and no length. Bending at a point depends on |kb|^2 = 4 tan^2(turn / 2), which no twist changes, and
+/// on the product of kb with the natural curvature, which turns with the material frames.
 ///
 /// Sources: Bergou, Wardetzky, Robinson, Audoly and Grinspun, "Discrete elastic rods", 2008; Bergou, Audoly, Vouga, Wardetzky and
 /// Grinspun, "Discrete viscous threads", 2010 (time-parallel frames, derivatives of the twist).
@@ -140,7 +140,8 @@ MENISCUS_INLINE void add_square(PointStiffness& h, const Pack& scale, const Poin
 }
 
 /// Only first derivatives of curvatures and twist: never indefinite, and exact where the strand has its natural shape.
-MENISCUS_INLINE PointStiffness definite_stiffness(const EdgeFrame& e, const EdgeFrame& f, const PointLaw& law, const PointShape& s) {
+MENISCUS_INLINE PointStiffness definite_stiffness(const EdgeFrame& e, const EdgeFrame& f, const PointLaw& law,
+                                                  const PointShape& s) {
   const Pack o = splat(0.0), half = splat(0.5), inverse = splat(1.0) / s.chi;
   const PackVec3 zero{o, o, o};
   PointStiffness h{{zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}, zero, zero, zero, zero, o, o, o};
@@ -180,8 +181,8 @@ MENISCUS_INLINE PointStiffness exact_stiffness(const EdgeFrame& e, const EdgeFra
   sef = sef - (k2 * tt - outer(s.a, s.tt) + outer(s.tt, s.b) - cross_matrix(w) - ratio * (unit + ef));
   h.ee = (e.inverse * e.inverse) * (law.bending * see - (quarter * moment) * symmetric(s.kb, e.t + s.tt));
   h.ff = (f.inverse * f.inverse) * (law.bending * sff - (quarter * moment) * symmetric(s.kb, f.t + s.tt));
-  h.ef = (e.inverse * f.inverse) *
-         (law.bending * sef + (half * moment) * ((two * inverse) * cross_matrix(e.t) - outer(s.kb, s.tt)));
+  h.ef =
+      (e.inverse * f.inverse) * (law.bending * sef + (half * moment) * ((two * inverse) * cross_matrix(e.t) - outer(s.kb, s.tt)));
   const Pack ke = half * dot(s.kb, s.ue), kf = half * dot(s.kb, s.uf);
   h.ep = (-law.bending * e.inverse) * (ke * s.tt - inverse * cross(f.t, s.ue));
   h.eq = (-law.bending * e.inverse) * (kf * s.tt - inverse * cross(f.t, s.uf));

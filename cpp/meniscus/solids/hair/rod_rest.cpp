@@ -43,7 +43,8 @@ void RodStrands::rest_at(ConstPoints x, std::span<const double> masses, const Po
     per_strand(n, [&](int l, Index strand) { which[l] = chosen[strand]; });
     const PackMask set = which > half;
     for (Index r = 0; r < 4 * g.slots; ++r) s.slope[r] = zero;
-    for (Index j = 0; j < g.slots; ++j) add_vector(s.slope, j, s.mass[j] * PackVec3{splat(-gravity[0]), splat(-gravity[1]), splat(-gravity[2])});
+    for (Index j = 0; j < g.slots; ++j)
+      add_vector(s.slope, j, s.mass[j] * PackVec3{splat(-gravity[0]), splat(-gravity[1]), splat(-gravity[2])});
     Pack most = zero, shortest = splat(std::numeric_limits<double>::infinity());
     double* const planes = const_cast<double*>(g.law);
     const auto put = [&](LawPlane k, Index j, const Pack& value, const PackMask& where) {

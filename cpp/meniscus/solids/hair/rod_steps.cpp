@@ -44,7 +44,8 @@ MENISCUS_INLINE void descent(const Group& g, const Scratch& s, const Merit& m) {
   }
 }
 
-/// Solves for the move; with `fallback` by the definite matrix in lanes where the exact one is not. Returns lanes without solution.
+/// Solves for the move; with `fallback` by the definite matrix in lanes where the exact one is not. Returns lanes without
+/// solution.
 template <class Group, class Scratch>
 MENISCUS_INLINE PackMask solve(const Group& g, const Scratch& s, const Pack& inertia, bool fallback) {
   PackMask exact = splat(0.0) == splat(0.0), bad = exact;
@@ -200,7 +201,8 @@ RodReport RodStrands::equilibrium(const Point& gravity, Points x, std::span<cons
       stiffness = max(stiffness, g.at(bending_plane, j) / (l0 * l0));
       mass = max(mass, s.mass[j]);
     }
-    // Steps are kept short by inertia until they succeed. A hundredth of the bending of a segment is little, and 1e-12 of it nothing.
+    // Steps are kept short by inertia until they succeed. A hundredth of the bending of a segment is little, and 1e-12 of it
+    // nothing.
     const Pack unit = select(mass > zero, stiffness / select(mass > zero, mass, one), zero);
     Pack damping = splat(1e-2) * unit;
     const Merit m{{splat(gravity[0]), splat(gravity[1]), splat(gravity[2])}, zero};

@@ -76,9 +76,8 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
   const Index groups = (count + pack_size - 1) / pack_size;
   members_.assign(pack_size * groups, -1);
   std::iota(members_.begin(), members_.begin() + count, 0);
-  std::stable_sort(members_.begin(), members_.begin() + count, [&](std::int32_t a, std::int32_t b) {
-    return offsets_[a + 1] - offsets_[a] > offsets_[b + 1] - offsets_[b];
-  });
+  std::stable_sort(members_.begin(), members_.begin() + count,
+                   [&](std::int32_t a, std::int32_t b) { return offsets_[a + 1] - offsets_[a] > offsets_[b + 1] - offsets_[b]; });
   first_.assign(groups + 1, 0);
   for (Index g = 0; g < groups; ++g) {
     const std::int32_t s = members_[pack_size * g];
@@ -105,9 +104,7 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
     const auto at = [&](Index slot) { return pack_size * (first_[i / pack_size] + slot) + i % pack_size; };
     const RodStiffness k = stiffness[s];
     const bool root = roots[s] == StrandEnd::clamped, tip = tips[s] == StrandEnd::clamped;
-    const auto length = [&](Index edge) {
-      return edge < 1 || edge > n - 1 ? 0.0 : (rest[b + edge] - rest[b + edge - 1]).norm();
-    };
+    const auto length = [&](Index edge) { return edge < 1 || edge > n - 1 ? 0.0 : (rest[b + edge] - rest[b + edge - 1]).norm(); };
     for (Index j = 1; j <= n; ++j) {
       const double cell = 0.5 * (length(j - 1) + length(j));
       if (j < n) {
@@ -144,19 +141,25 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
 }
 
 RodStrands::RodStrands(const RodStrands& o)
-    : offsets_(o.offsets_), members_(o.members_), first_(o.first_), length_(o.length_), most_slots_(o.most_slots_),
-      law_(o.law_.size()), state_(o.state_.size()) {
+    : offsets_(o.offsets_),
+      members_(o.members_),
+      first_(o.first_),
+      length_(o.length_),
+      most_slots_(o.most_slots_),
+      law_(o.law_.size()),
+      state_(o.state_.size()) {
   std::copy(o.law_.begin(), o.law_.end(), law_.begin());
   std::copy(o.state_.begin(), o.state_.end(), state_.begin());
 }
 
 RodStrands::~RodStrands() = default;
 
-Index RodStrands::nbytes() const {
+std::size_t RodStrands::nbytes() const {
   const std::lock_guard lock(mutex_);
-  Index bytes = 8 * (law_.size() + state_.size()) + 8 * static_cast<Index>(offsets_.size() + length_.size() + first_.size()) +
-                4 * static_cast<Index>(members_.size());
-  for (const auto& s : free_) bytes += 8 * s->memory.size();
+  const auto bytes_of = [](const Block<double>& b) { return std::span<const double>(b.begin(), b.end()).size_bytes(); };
+  std::size_t bytes = bytes_of(law_) + bytes_of(state_) + std::span(offsets_).size_bytes() + std::span(members_).size_bytes() +
+                      std::span(first_).size_bytes() + std::span(length_).size_bytes();
+  for (const auto& s : free_) bytes += bytes_of(s->memory);
   return bytes;
 }
 

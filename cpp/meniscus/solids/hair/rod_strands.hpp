@@ -1,4 +1,5 @@
-/// Many elastic strands, each a discrete elastic rod, solved strand by strand with a banded direct factorisation, eight at a time.
+/// Many elastic strands, each a discrete elastic rod, solved strand by strand with a banded direct factorisation, eight at a
+/// time.
 ///
 /// Twist has no inertia: it is in balance at the end of every step. Strands do not know of each other.
 ///
@@ -49,9 +50,9 @@ class RodStrands {
   using Points = std::span<mesh::Point>;
   using ConstPoints = std::span<const mesh::Point>;
 
-  /// Strand s has the points offsets[s] to offsets[s + 1] - 1 of `rest`, two at least. Ends are given per strand, root and tip; of
-  /// the clamped ones the frames are those of the rest shape until `set_clamps`. `curved`: the rest shape has no bending forces, else
-  /// straight strands have none. Throws InvalidArgument.
+  /// Strand s has the points offsets[s] to offsets[s + 1] - 1 of `rest`, two at least. Ends are given per strand, root and tip;
+  /// of the clamped ones the frames are those of the rest shape until `set_clamps`. `curved`: the rest shape has no bending
+  /// forces, else straight strands have none. Throws InvalidArgument.
   RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, std::span<const RodStiffness> stiffness,
              std::span<const StrandEnd> roots, std::span<const StrandEnd> tips, bool curved);
   RodStrands(const RodStrands& other);
@@ -91,7 +92,7 @@ class RodStrands {
   void untwist(ConstPoints x);
 
   /// Frames and twists from step to step: the state of the strands.
-  std::span<double> memory() { return {state_.data(), static_cast<std::size_t>(state_.size())}; }
+  std::span<double> memory() { return {state_.begin(), state_.end()}; }
 
   /// Natural curvature binormals per point along the two directors, and natural twists, rad.
   void natural(std::span<double> first, std::span<double> second, std::span<double> twist) const;
@@ -103,13 +104,13 @@ class RodStrands {
   /// Multiplies bending and twisting stiffness of each strand.
   void stiffen(std::span<const double> factors);
 
-  /// Chooses natural curvature, natural twist and rest lengths such that x is an equilibrium under gravity, point by point from the
-  /// tips, and the present frames stay. Strands with `chosen` != 0 alone. Sets per strand the largest natural turn (rad) and the
-  /// shortest rest length relative to that at x. Of strands that no root clamps nothing is chosen: their turn is infinite.
+  /// Chooses natural curvature, natural twist and rest lengths such that x is an equilibrium under gravity, point by point from
+  /// the tips, and the present frames stay. Strands with `chosen` != 0 alone. Sets per strand the largest natural turn (rad) and
+  /// the shortest rest length relative to that at x. Of strands that no root clamps nothing is chosen: their turn is infinite.
   void rest_at(ConstPoints x, std::span<const double> masses, const mesh::Point& gravity, std::span<const std::uint8_t> chosen,
                std::span<double> turns, std::span<double> lengths);
 
-  Index nbytes() const;
+  std::size_t nbytes() const;
 
   std::span<const std::int64_t> offsets() const { return offsets_; }
 

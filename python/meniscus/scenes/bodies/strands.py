@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.io.frames import FrameData
-from meniscus.mesh import TriangleMesh
+from meniscus.mesh import SegmentMesh, TriangleMesh
 from meniscus.scenes.bodies.base import Bodies, Surface, joined
 from meniscus.scenes.scene import parameter
 from meniscus.solids import Groom, HairBody
@@ -77,11 +77,11 @@ class Strands(Bodies):
             known = self._groom = self.make_groom()
         return known
 
-    def make_mesh(self) -> Any:
+    def make_mesh(self) -> SegmentMesh:
         """The segments of all strands."""
         return self.groom.mesh
 
-    def make_body(self, mesh: Any) -> HairBody:
+    def make_body(self, mesh: SegmentMesh) -> HairBody:
         """Strands that are at rest in the shape of the groom."""
         return HairBody(self.groom, EI=self.EI, GJ=self.GJ, gravity=(0.0, -9.81, 0.0))
 

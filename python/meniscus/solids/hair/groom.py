@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.mesh import SegmentMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.solids.hair.hair_files import read_hair, read_lines, write_hair, write_lines
 
 Floats = npt.NDArray[np.float64]
@@ -46,7 +46,7 @@ class Groom:
         radius: float | Floats = 4e-5,
         root_triangles: npt.ArrayLike | None = None,
         root_weights: npt.ArrayLike | None = None,
-        skin: Any = None,
+        skin: SurfaceLike | None = None,
         directors: npt.ArrayLike | None = None,
     ) -> None:
         x = np.array(points, np.float64)
@@ -167,7 +167,7 @@ class Groom:
 
     @staticmethod
     def grow(
-        mesh: Any,
+        mesh: SurfaceLike,
         count: int,
         length: float,
         *,

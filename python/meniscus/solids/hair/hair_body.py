@@ -16,16 +16,13 @@ from meniscus.core.stateful import exclusively
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.force import Floats, per_element
 from meniscus.solids.hair.groom import Groom
+from meniscus.solids.hair.rest_shapes import SagReport, rest_at, rest_stably
 from meniscus.solids.hair.rod_force import RodForce
 
 StrandModel = Literal["rod"]
 StrandRule = Literal["implicit-euler", "midpoint"]
 
 _HAIR = 1300.0  # kg/m^3, keratin: Robbins, "Chemical and physical behavior of human hair", 2012
-_LARGEST_TURN = 2.5  # rad: beyond it the natural shape of a point folds back on itself
-_SHORTEST = 0.5  # of a rest length, relative to the segment in the style
-_STIFFER = 2.0  # factor of a strand whose style is no minimum
-_MOST_STIFFENINGS = 16
 
 
 @dataclass(frozen=True)
@@ -41,20 +38,6 @@ class StrandInfo:
     dt: float
     iterations: int
     unfinished: int
-
-
-@dataclass(frozen=True)
-class SagReport:
-    """What a sag-free rest shape needed.
-
-    Attributes:
-        factors: (m,) by which the stiffness of strands was multiplied so that their style is a stable equilibrium.
-        impossible: strands whose style cannot be at rest: turned more than 2.5 rad at a point, or compressed to less than half; they keep
-            their style as natural shape, and sag.
-    """
-
-    factors: Floats
-    impossible: npt.NDArray[np.int64]
 
 
 class HairBody(DeformableBody):
@@ -132,56 +115,20 @@ class HairBody(DeformableBody):
         self.pin(groom.offsets[:-1])
         self.sag: SagReport | None = None
         if clamped and not tips:
-            self._match_frames()
+            rest_at(self.rods, groom.points, self.masses, np.zeros(3), np.ones(len(groom), np.bool_))
             if _checks.flag("sag_free", sag_free) and self.gravity.any():
-                self.sag = self._rest_here()
-
-    def _match_frames(self) -> None:
-        """Let the natural shape be the groom without twist, seen from the directors of the groom."""
-        self._rest(np.zeros(3), np.ones(len(self.groom), np.uint8))
-
-    def _rest(self, gravity: Floats, chosen: npt.NDArray[np.uint8]) -> tuple[Floats, Floats]:
-        m = len(self.groom)
-        turns, lengths = np.zeros(m), np.ones(m)
-        self.rods.strands.rest_at(self.groom.points, self.masses, tuple(gravity), chosen, turns, lengths)
-        return turns, lengths
-
-    def _rest_here(self) -> SagReport:
-        """Choose natural shapes such that the groom is a stable equilibrium; see `SagReport`."""
-        m, x = len(self.groom), self.groom.points
-        held = np.zeros(len(x), np.bool_)
-        held[self.groom.offsets[:-1]] = True
-        factors, todo = np.ones(m), np.ones(m, np.bool_)
-        for _ in range(_MOST_STIFFENINGS):
-            turns, lengths = self._rest(self.gravity, todo.astype(np.uint8))
-            good = (turns < _LARGEST_TURN) & (lengths > _SHORTEST) & self.rods.stable(x, held)
-            todo &= ~good
-            if not todo.any():
-                break
-            more = np.where(todo, _STIFFER, 1.0)
-            self.rods.stiffen(more)
-            factors *= more
-        if todo.any():
-            self.rods.stiffen(np.where(todo, 1 / factors, 1.0))
-            factors[todo] = 1.0
-            self._rest(np.zeros(3), todo.astype(np.uint8))
-        return SagReport(factors, np.flatnonzero(todo))
+                self.sag = rest_stably(self.rods, groom.points, self.masses, self.gravity, _held(self) > 0)
 
     # --- roots ---------------------------------------------------------------------------------------------------------------
 
-    def move_roots(self, positions: npt.ArrayLike, directions: npt.ArrayLike | None = None, directors: npt.ArrayLike | None = None) -> None:
-        """Let the next `advance` bring the roots to positions (m, 3), m, and turn them; vectors (m, 3) as in `RodForce.set_frames`."""
-        m = len(self.groom)
-        to = _checks.incoming("positions", positions, np.dtype(np.float64), (m, 3))
-        if (directions is None) != (directors is None):
-            raise ValueError("give directions and directors together")
-        if directions is not None and directors is not None:
-            self.rods.set_frames(np.asarray(directions, np.float64), np.asarray(directors, np.float64))
-        self.targets[self.groom.offsets[:-1]] = to
-
     def follow(self, vertices: npt.ArrayLike) -> None:
-        """Let the next `advance` bring the roots to where the groom's skin takes them with its vertices at (k, 3), m."""
-        self.move_roots(self.groom.roots_on(vertices), *self.groom.frames_on(vertices))
+        """Let the next `advance` bring the roots to where the groom's skin takes them with its vertices at (k, 3), m.
+
+        Roots of your own motion: their rows of `targets`, and `rods.set_frames`.
+        """
+        to = self.groom.roots_on(vertices)
+        self.rods.set_frames(*self.groom.frames_on(vertices))
+        self.targets[self.groom.offsets[:-1]] = to
 
     def pin(self, nodes: npt.ArrayLike) -> None:
         """Fix nodes where they are, as in `DeformableBody.pin`; `targets` says where `advance` takes them."""
@@ -193,52 +140,46 @@ class HairBody(DeformableBody):
 
     @exclusively
     def advance(
-        self, dt: float, rule: StrandRule = "implicit-euler", *, drag: float = 0.0, max_newton: int = 20, tolerance: float = 1e-7
+        self,
+        dt: float,
+        rule: StrandRule = "implicit-euler",
+        *,
+        drag: float = 0.0,
+        max_newton: int | None = None,
+        tolerance: float = 1e-7,
     ) -> StrandInfo:
         """Advance all strands by dt seconds, each by Newton's method with a direct solve; other forces do not act.
 
         Points that are pinned stay where they are, roots go where `move_roots` says.
 
         Args:
-            dt: seconds, positive.
+            dt: seconds, positive; infinite: downhill to an equilibrium, at rest, where time stays.
             rule: "implicit-euler", of first order, damps; "midpoint", of second order, keeps the energy of linear systems.
             drag: of air at rest, 1/s: the part of the momentum that it takes per time.
-            max_newton: iterations at most; 1 is a linearised step.
+            max_newton: iterations at most; 1 is a linearised step; None: 20, or 2000 to an equilibrium.
             tolerance: largest last change of a position, relative to the length of its strand.
 
         Raises:
             TypeError, ValueError: wrong values; positions that are not finite at the end: nothing has changed then.
         """
-        dt = _checks.positive("dt", dt)
+        still = isinstance(dt, float) and dt == math.inf
+        dt = dt if still else _checks.positive("dt", dt)
         middle = _checks.choice("rule", rule, StrandRule) == "midpoint"
         air = _checks.number("drag", drag)
         if air < 0:
             raise ValueError("drag must not be negative")
-        most, small = _checks.integer("max_newton", max_newton, 1), _checks.positive("tolerance", tolerance)
-        held = self._held()
+        most = (2000 if still else 20) if max_newton is None else _checks.integer("max_newton", max_newton, 1)
+        small, held, strands = _checks.positive("tolerance", tolerance), _held(self), self.rods.strands
         with self.transaction(("positions", "velocities", "time", "force_memory", "targets")):
-            arrays = (self.positions, self.velocities, self.masses, held, self.targets)
-            iterations, unfinished = self.rods.strands.step(dt, tuple(self.gravity), air, middle, most, small, arrays)
+            if still:
+                done = strands.equilibrium(tuple(self.gravity), self.positions, self.masses, held, most, small)
+                self.velocities = 0.0
+            else:
+                arrays = (self.positions, self.velocities, self.masses, held, self.targets)
+                done = strands.step(dt, tuple(self.gravity), air, middle, most, small, arrays)
+                self.time += dt
             _checks.require_finite("positions", self.positions)
-            self.time += dt
-        return StrandInfo(dt, iterations, unfinished)
-
-    @exclusively
-    def relax(self, *, iterations: int = 2000, tolerance: float = 1e-7) -> StrandInfo:
-        """Bring all strands downhill to an equilibrium under gravity, at rest; arguments and report as for `advance`."""
-        most, small = _checks.integer("iterations", iterations, 1), _checks.positive("tolerance", tolerance)
-        held = self._held()
-        with self.transaction(("positions", "velocities", "force_memory")):
-            done = self.rods.strands.equilibrium(tuple(self.gravity), self.positions, self.masses, held, most, small)
-            _checks.require_finite("positions", self.positions)
-            self.velocities = 0.0
-        return StrandInfo(0.0, *done)
-
-    def energies(self) -> Floats:
-        """Return the elastic energies of the strands (m,), J."""
-        out = np.empty(len(self.groom))
-        self.rods.strands.energies(self.positions, out)
-        return out
+        return StrandInfo(dt, *done)
 
     # --- copies --------------------------------------------------------------------------------------------------------------
 
@@ -257,8 +198,9 @@ class HairBody(DeformableBody):
         self.rods = next(force for force in self.forces if isinstance(force, RodForce))
         self.sag = setup["sag"]
 
-    def _held(self) -> npt.NDArray[np.uint8]:
-        """Mark constrained points."""
-        held = np.zeros(len(self), np.uint8)
-        held[self.constrained] = 1
-        return held
+
+def _held(body: HairBody) -> npt.NDArray[np.uint8]:
+    """Mark the constrained points of a body."""
+    held = np.zeros(len(body), np.uint8)
+    held[body.constrained] = 1
+    return held

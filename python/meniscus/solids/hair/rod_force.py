@@ -118,8 +118,8 @@ class RodForce(Force):
         self.strands.stable(x, held.astype(np.uint8), out)
         return out.astype(np.bool_)
 
-    def _changes(self) -> Any:
+    def _changes(self) -> tuple[Floats, Floats]:
         return self.natural_shape, self.rest_lengths
 
-    def _restore(self, changes: Any) -> None:
+    def _restore(self, changes: tuple[Floats, Floats]) -> None:
         self.natural_shape, self.rest_lengths = changes
