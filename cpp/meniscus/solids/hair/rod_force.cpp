@@ -220,9 +220,8 @@ double RodForce::strain_rate(std::span<const Point> x, std::span<const Point> v)
 }
 
 std::size_t RodForce::nbytes() const {
-  std::size_t bytes = strands_->nbytes();
-  for (const Block<double>* b : {&matrix_, &twists_, &energies_})
-    bytes += std::span<const double>(b->begin(), b->end()).size_bytes();
+  std::size_t bytes = strands_->nbytes() + std::span<const double>(energies_.begin(), energies_.end()).size_bytes();
+  for (const Block<double>* b : {&matrix_, &twists_}) bytes += std::span<const double>(b->begin(), b->end()).size_bytes();
   return bytes;
 }
 

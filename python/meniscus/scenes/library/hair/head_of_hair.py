@@ -27,7 +27,7 @@ class HeadOfHair(Strands):
 
     name: ClassVar[str] = "head-of-hair"
     summary: ClassVar[str] = "a head of hair that is shaken"
-    box: ClassVar[Any] = ((-0.24, -0.2, -0.24), (0.24, 0.2, 0.24))
+    box: ClassVar[Any] = ((-0.2, -0.1, -0.2), (0.2, 0.22, 0.2))
     eye: ClassVar[tuple[float, float, float]] = (0.6, 0.4, 2.0)
 
     skin: str = parameter("", "file of a triangle mesh; none: a ball")
@@ -37,6 +37,7 @@ class HeadOfHair(Strands):
     segments: int = parameter(25, "of a strand")
     swing: float = parameter(0.9, "amplitude of the turns, rad")
     shakes: float = parameter(1.2, "turns to and fro, 1/s")
+    drawn_radius: float = parameter(7e-4, "of the strands in pictures, m")
     end: float = parameter(3.0, "length of the run, s")
     frames: int = parameter(72, "frames to write")
     seed: int = parameter(0, "of the places of the roots")
