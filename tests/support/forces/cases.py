@@ -41,8 +41,6 @@ def _cases(large: bool = False) -> list[Case]:
     wind = rng.standard_normal((len(v), 3))
     targets = rng.standard_normal((len(parents), 3))
 
-    strands = np.arange(0, len(v) + 1, 5)
-
     def windy(quadratic: bool) -> Callable[[], ms.solids.Force]:
         def build() -> ms.solids.Force:
             f = s.WindDrag(t, coefficient=mass, wind=wind, quadratic=quadratic)
@@ -105,7 +103,6 @@ def _cases(large: bool = False) -> list[Case]:
             moved,
             np.ones_like(v),
         ),
-        Case("rods", lambda: s.RodForce(strands, v[: strands[-1]].copy(), EI=0.7, GJ=0.4, EA=3.0, roots=False), moved, v),
         Case("bending-springs", lambda: s.BendingSprings(pairs, s.SpringOptions(stiffness=2.0, damping=0.3), v), moved, v),
         Case(
             "dihedral-shell",

@@ -66,8 +66,7 @@ class Strands(Bodies):
 
     def skin_at(self, time: float) -> Floats:
         """Return the vertices of the skin at a time (s), m."""
-        skin: Floats = self.groom.skin.vertices
-        return skin
+        return self.skin_mesh.vertices
 
     @property
     def groom(self) -> Groom:
@@ -76,6 +75,13 @@ class Strands(Bodies):
         if known is None:
             known = self._groom = self.make_groom()
         return known
+
+    @property
+    def skin_mesh(self) -> TriangleMesh:
+        """The skin at rest."""
+        skin = self.groom.skin
+        assert isinstance(skin, TriangleMesh)  # a groom of a scene grows on one
+        return skin
 
     def make_mesh(self) -> SegmentMesh:
         """The segments of all strands."""
@@ -117,7 +123,7 @@ class Strands(Bodies):
         shade = np.random.default_rng(0).random(len(groom))[:, None]
         each = _DARK + shade * (_LIGHT - _DARK)
         colors = np.repeat(each, 2 * _SIDES * (np.diff(groom.offsets) - 1), axis=0)
-        skin = TriangleMesh(self.skin_at(frame.time), groom.skin.triangles)
+        skin = TriangleMesh(self.skin_at(frame.time), self.skin_mesh.triangles)
         return [strands, Surface(skin.vertices, skin.triangles)], np.concatenate([colors, np.tile(_SKIN, (len(skin.triangles), 1))])
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:

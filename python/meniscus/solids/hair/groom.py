@@ -117,13 +117,15 @@ class Groom:
     @property
     def roots(self) -> Floats:
         """First points (m, 3), m."""
-        return self.points[self.offsets[:-1]]
+        first: Floats = self.points[self.offsets[:-1]]
+        return first
 
     @property
     def directions(self) -> Floats:
         """Unit vectors (m, 3) along the first segments."""
         d = self.points[self.offsets[:-1] + 1] - self.points[self.offsets[:-1]]
-        return d / np.linalg.norm(d, axis=1)[:, None]
+        unit: Floats = d / np.linalg.norm(d, axis=1)[:, None]
+        return unit
 
     @property
     def lengths(self) -> Floats:
@@ -140,10 +142,11 @@ class Groom:
 
     def add_style(self, name: str, points: npt.ArrayLike) -> None:
         """Store another shape (n, 3) of the strands. Raises ValueError for one of other strands."""
-        self.styles[name] = _checks.points("points", np.array(points, np.float64), np.dtype(np.float64), 3)
-        if self.styles[name].shape != self.points.shape:
-            shape = self.styles.pop(name).shape
-            raise ValueError(f"a style of these strands has shape {self.points.shape}, not {shape}")
+        x: Floats = np.array(points, np.float64)
+        if x.shape != self.points.shape:
+            raise ValueError(f"a style of these strands has shape {self.points.shape}, not {x.shape}")
+        _checks.require_finite("points", x)
+        self.styles[name] = x
 
     def roots_on(self, vertices: npt.ArrayLike) -> Floats:
         """Return where the roots (m, 3) are when the vertices of the skin are at `vertices` (k, 3), m."""

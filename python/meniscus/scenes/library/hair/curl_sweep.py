@@ -63,5 +63,5 @@ class CurlSweep(Strands):
         """The bar goes to and fro along the view for half of the run."""
         way = self.swing * math.sin(2 * math.pi * self.shakes * time) if time < 0.5 * self.end else 0.0
         part = min(1.0, 4 * time / self.end)
-        vertices: Floats = self.groom.skin.vertices
-        return vertices + np.array([way * part, 0.0, 0.0])
+        moved: Floats = self.skin_mesh.vertices + np.array([way * part, 0.0, 0.0])
+        return moved

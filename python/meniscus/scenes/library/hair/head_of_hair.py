@@ -69,5 +69,5 @@ class HeadOfHair(Strands):
         part = min(1.0, 4 * time / self.end, max(0.0, 4 * (2 * self.end / 3 - time) / self.end))
         a = self.swing * part * math.sin(2 * math.pi * self.shakes * time)
         c, s = math.cos(a), math.sin(a)
-        vertices: Floats = self.groom.skin.vertices
-        return vertices @ np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
+        turned: Floats = self.skin_mesh.vertices @ np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
+        return turned
