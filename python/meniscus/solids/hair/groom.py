@@ -301,7 +301,8 @@ def _triangle_frames(corners: Floats) -> Floats:
 def _helix(length: float, segments: int, radius: float, pitch: float) -> Floats:
     """Points (segments + 1, 3) of a helix through the origin along z, with equal chords that sum up to `length`."""
     if radius == 0:
-        return np.linspace(0, 1, segments + 1)[:, None] * np.array([0.0, 0.0, length])
+        line: Floats = np.linspace(0, 1, segments + 1)[:, None] * np.array([0.0, 0.0, length])
+        return line
     turn, chord = 0.0, length / segments
     for _ in range(60):  # fixed point for the angle of a chord: (2 r sin(a / 2))^2 + (p a / 2 pi)^2 = chord^2
         shape = (math.sin(turn / 2) / (turn / 2)) ** 2 if turn > 0 else 1.0
