@@ -228,5 +228,4 @@ def test_suspended_curly_hair_follows_kirchhoffs_equations(curvature: float, wei
     )
     assert found.success, found.message
     error = np.abs(found.sol(s)[7:].T - at).max()
-    print(curvature, weight, error)
     assert error < 5e-3
