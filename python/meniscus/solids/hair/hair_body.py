@@ -150,7 +150,7 @@ class HairBody(DeformableBody):
     ) -> StrandInfo:
         """Advance all strands by dt seconds, each by Newton's method with a direct solve; other forces do not act.
 
-        Points that are pinned stay where they are, roots go where `move_roots` says.
+        Pinned points go where `targets` says, which `follow` sets for the roots.
 
         Args:
             dt: seconds, positive; infinite: downhill to an equilibrium, at rest, where time stays.
