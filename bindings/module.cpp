@@ -68,6 +68,7 @@ void bind_springs(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_tet_penalty(py::module_& m);
+void bind_hair(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_pull_solver(py::module_& m);
 void bind_reduced_body(py::module_& m);
@@ -169,6 +170,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_pull_solver(solids);
   bind_reduced_body(solids);
   bind_tet_penalty(solids);
+  bind_hair(solids);
   bind_positions_world(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);

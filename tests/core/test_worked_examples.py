@@ -80,8 +80,8 @@ def test_a_force_goes_through_the_battery(check: Any, default_parallelism: None)
 
 def test_every_force_of_the_package_is_in_the_battery() -> None:
     built = {type(case.build()).__name__ for case in CASES}
-    finite_elements = {"FiniteElements", "SolidElements", "TetElements", "TriangleMembrane"}  # have modules of tests of their own
-    assert ms.solids.FORCES.keys() - finite_elements <= built
+    apart = {"FiniteElements", "SolidElements", "TetElements", "TriangleMembrane", "RodForce"}  # have modules of tests of their own
+    assert ms.solids.FORCES.keys() - apart <= built
 
 
 def test_a_force_moves_a_body_and_is_copied_with_it() -> None:

@@ -19,6 +19,10 @@ from meniscus.solids.elements.tetrahedra import (
 )
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
+from meniscus.solids.hair.groom import Groom
+from meniscus.solids.hair.hair_body import HairBody, StrandInfo
+from meniscus.solids.hair.rest_shapes import SagReport
+from meniscus.solids.hair.rod_force import RodForce
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.interaction.applied_field import AppliedField
 from meniscus.solids.interaction.attachment import Attachment
@@ -123,6 +127,8 @@ __all__ = [
     "FrictionOptions",
     "FunctionField",
     "Grip",
+    "Groom",
+    "HairBody",
     "Handle",
     "HandleKind",
     "ImplicitElasticity",
@@ -166,6 +172,8 @@ __all__ = [
     "RigidOptions",
     "RigidSolver",
     "RigidSystem",
+    "RodForce",
+    "SagReport",
     "Sanity",
     "ShapeMatching",
     "ShapeMotion",
@@ -179,6 +187,7 @@ __all__ = [
     "StiffnessStorage",
     "StrainMeasure",
     "StrainReport",
+    "StrandInfo",
     "StressMeasure",
     "Tangent",
     "TetElements",

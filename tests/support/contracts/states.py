@@ -22,9 +22,12 @@ from meniscus.fluids import (
     TetVOF,
     VortexParticles,
 )
+from meniscus.mesh import icosphere
 from meniscus.solids import (
     Attractor,
     DeformableBody,
+    Groom,
+    HairBody,
     PositionBody,
     PositionContacts,
     PositionsWorld,
@@ -197,6 +200,14 @@ def position_body(seed: int) -> PositionBody:
     return made
 
 
+def hair_body(seed: int) -> HairBody:
+    groom = Groom.grow(icosphere(1, 0.1), 3, 0.1, curl_radius=0.01, segments=4, seed=1)
+    made = HairBody(groom, EI=1e-6, GJ=1e-6, gravity=GRAVITY)
+    made.velocities[...] = 0.01 * seed
+    made.advance(0.002)
+    return made
+
+
 def reduced_body(seed: int) -> ReducedBody:
     block = bodies.block((0.4, 0.4, 0.2), 0.0, (1, 1, 1))
     made = ReducedBody(block, modes=2, size=3, youngs_modulus=2e5, density=1000.0, pose=Pose((0.0, 0.0, 0.1 * seed)))
@@ -328,6 +339,7 @@ STATES = (
     Specimen(ParticleLiquidSolver, particle_liquid, step),
     Specimen(TetVOF, water_in_tets, step),
     Specimen(DeformableBody, body, lambda s: s.step(0.002, "verlet"), none_until=("previous",)),
+    Specimen(HairBody, hair_body, lambda s: s.advance(0.002)),
     Specimen(PositionBody, position_body, step),
     Specimen(ReducedBody, reduced_body, step),
     Specimen(RigidBody, rigid_body, step),

@@ -1,0 +1,23 @@
+/// Loops over the groups of strands (included by kernels only).
+#pragma once
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/solids/hair/rod_group.hpp"
+
+namespace meniscus::solids::hair {
+
+/// Calls body(group, scratch, number) for all groups in parallel.
+template <class Body>
+void RodStrands::for_groups(Body&& body) const {
+  prepare_scratch();
+  core::parallel_for(0, static_cast<Index>(first_.size()) - 1, 1, [&](Index begin, Index end) {
+    auto scratch = borrow();
+    for (Index n = begin; n < end; ++n) {
+      const Group g = group(n);
+      core::simd_dispatch([&] { body(g, *scratch, n); });
+    }
+    give_back(std::move(scratch));
+  });
+}
+
+}  // namespace meniscus::solids::hair

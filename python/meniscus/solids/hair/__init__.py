@@ -1,0 +1,1 @@
+"""Hair: grooms, and bodies of many strands."""
