@@ -1,7 +1,6 @@
 // Shallow water.
 #include "bridge.hpp"
 
-#include "meniscus/fluids/shallow/hulls/hull_pressure.hpp"
 #include "meniscus/fluids/shallow/shallow_water.hpp"
 
 namespace meniscus::bindings {
@@ -16,41 +15,6 @@ template <class U>
 py::array samples(Block<U>& block, const fluids::ShallowLayout& at, int faces) {
   const std::array<Index, 2> extents{at.nx + (faces == 0 ? 1 : 0), at.ny + (faces == 1 ? 1 : 0)}, strides{at.stride, 1};
   return view(block.data() + at.at(0, 0), extents, strides, block.memory());
-}
-
-/// Rows of bodies: centre, velocity, spin, 1 / mass, inverse inertia in space (19 numbers); impulses (6) are written.
-std::vector<fluids::HullBody> bodies_of(const py::array& rows) {
-  constexpr Index width = 19;
-  const Index count = rows.size() / width;
-  const double* row = data_of<double>(rows, "bodies", width * count);
-  std::vector<fluids::HullBody> bodies(count);
-  for (auto& body : bodies) {
-    body.center = Eigen::Map<const Eigen::Vector3d>(row);
-    body.velocity = Eigen::Map<const Eigen::Vector3d>(row + 3);
-    body.spin = Eigen::Map<const Eigen::Vector3d>(row + 6);
-    body.lightness = row[9];
-    body.inverse_inertia = Eigen::Map<const Eigen::Matrix3d>(row + 10);
-    row += width;
-  }
-  return bodies;
-}
-
-template <class T>
-std::pair<Index, double> press(fluids::ShallowWater<T>& water, fluids::HullCells& hulls, const py::array& rows,
-                               const py::array& impulses, double dt, double excess, Index sweeps) {
-  auto bodies = bodies_of(rows);
-  double* out = data_of<double>(impulses, "impulses", 6 * std::ssize(bodies), true);
-  const fluids::HullSolve solve = interruptible([&] {
-    T* before = water.array(ShallowArray::pressure).data();
-    fluids::add_felt_impulses(water.model(), before, hulls, std::span(bodies));
-    return fluids::press_under_hulls(water.model(), water.water(), before, hulls, std::span(bodies), dt, {excess, sweeps});
-  });
-  for (const auto& body : bodies) {
-    const double values[6] = {
-        body.side[0], body.side[1], body.impulse[2], body.angular_impulse[0], body.angular_impulse[1], body.angular_impulse[2]};
-    out = std::copy_n(values, 6, out);
-  }
-  return {solve.iterations, solve.excess};
 }
 
 template <class T>
@@ -90,11 +54,6 @@ void bind_water(py::module_& m, const char* name) {
       .def(
           "advance", [](Water& w, double dt) { return interruptible([&] { return w.advance(dt); }); }, py::arg("dt"))
       .def("longest_substep", [](Water& w) { return interruptible([&] { return w.longest_substep(); }); })
-      .def("feel_pushes", &Water::feel_pushes)
-      .def("fill_under_hulls", &Water::fill_under_hulls, py::arg("hulls"), py::arg("level"))
-      .def("release_pressure", &Water::release_pressure, py::arg("hulls"))
-      .def("press_under_hulls", &press<T>, py::arg("hulls"), py::arg("bodies"), py::arg("impulses"), py::arg("dt"),
-           py::arg("excess"), py::arg("sweeps"))
       .def(
           "fill_ratio",
           [](Water& w, double flat, double film, const py::array& ratio) {
@@ -151,21 +110,6 @@ void bind_shallow_water(py::module_& m) {
       .def_readonly("left", &fluids::ShallowSums::left)
       .def_readonly("damped", &fluids::ShallowSums::damped)
       .def_readonly("substeps", &fluids::ShallowSums::substeps);
-  py::class_<fluids::HullCells>(m, "HullCells")
-      .def(py::init([](std::array<Index, 2> cells, double spacing, std::array<double, 2> origin) {
-             return std::make_unique<fluids::HullCells>(fluids::ShallowLayout(cells[0], cells[1]), spacing, origin);
-           }),
-           py::arg("cells"), py::arg("spacing"), py::arg("origin"))
-      .def("clear", &fluids::HullCells::clear)
-      .def(
-          "add",
-          [](fluids::HullCells& hulls, int number, const py::array& vertices, const py::array& triangles) {
-            const double* points = data_of<double>(vertices, "vertices");
-            const std::int32_t* corners = data_of<std::int32_t>(triangles, "triangles");
-            hulls.add(number, std::span(points, points + vertices.size()), std::span(corners, corners + triangles.size()));
-          },
-          py::arg("number"), py::arg("vertices"), py::arg("triangles"))
-      .def_property_readonly("count", [](const fluids::HullCells& hulls) { return hulls.cells().size(); });
   bind_water<float>(m, "ShallowWater32");
   bind_water<double>(m, "ShallowWater64");
 }

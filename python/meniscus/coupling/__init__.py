@@ -3,7 +3,6 @@
 from meniscus.coupling.bodies.fluid_bodies import FluidBodies, FluidBodiesReport
 from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
-from meniscus.coupling.bodies.shallow_bodies import ShallowBodies, ShallowBodiesReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
@@ -45,8 +44,6 @@ __all__ = [
     "Mode",
     "PathAudit",
     "PushedShellBody",
-    "ShallowBodies",
-    "ShallowBodiesReport",
     "ShellBody",
     "ShellCoupling",
     "ShellMode",

@@ -178,3 +178,19 @@ def test_solids_may_be_set_and_taken_away() -> None:
         flow.force_on(KinematicSolid(Sphere((0.0, 0.0, 0.0), 1.0)))
     with pytest.raises(ValueError, match="3-D like the grid"):
         flow.solid = Sphere((0.0, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("periods", [0, 1, 2, -3])
+def test_a_solid_that_has_left_a_periodic_box_is_the_one_within(periods: int) -> None:
+    """However many times it has gone around: beyond one period it had no cells and no drag."""
+    grid = Grid((12, 12, 12), 1 / 12, periodic=(True, True, True))
+    found = []
+    for x in (0.5, 0.5 + periods):
+        ball = KinematicSolid(Sphere((x, 0.5, 0.5), 0.2))
+        push = LatticeOptions(acceleration=(1.0, 0.0, 0.0))
+        flow = ms.fluids.LatticeBoltzmann(grid, 0.05, 0.5, storage="float64", solid=ball, options=push)
+        for _ in range(20):
+            flow.step()
+        found.append(flow.force_on(ball)[0])
+    assert found[0] > 0
+    assert found[1] == pytest.approx(found[0], rel=1e-9)

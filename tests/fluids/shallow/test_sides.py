@@ -189,3 +189,24 @@ def test_fill_ratio_of_even_ground_is_finite() -> None:
     water.depth[...] = 5e-4
     np.testing.assert_allclose(water.fill_ratio(), 0.5)
     assert np.array_equal(water.fill_ratio(film=1e-3), np.zeros((6, 5)))
+
+
+def test_an_inflow_lets_nothing_out_and_walls_inside_are_copied() -> None:
+    """What was found from outside: an inflow of negative rate booked water that was not there, and copies refused their own walls."""
+    import copy
+    import pickle
+
+    with pytest.raises(ValueError, match="discharge of side x- must not be negative, but is -1; an OutflowSide lets water out"):
+        ShallowWater(channel(20, 10.0), -1.0, sides={"x-": InflowSide(discharge=-1.0)})
+    walled = ShallowWater(channel(20, 10.0), -1.0)
+    masks = np.zeros((21, walled.grid.shape[1]), bool), np.zeros((20, walled.grid.shape[1] + 1), bool)
+    masks[0][10] = True
+    walled.wall_faces = masks
+    walled.fill(0.0)
+    walled.depth[:10] += 0.1
+    for twin in (copy.deepcopy(walled), pickle.loads(pickle.dumps(walled))):
+        assert twin.wall_faces is not None
+        assert twin.wall_faces[0].dtype == bool
+        assert twin.wall_faces[0][10].all()
+        twin.step(0.05)
+        assert np.abs(twin.velocity[0]).max() < 1e-12

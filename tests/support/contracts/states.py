@@ -10,7 +10,7 @@ import numpy as np
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
-from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShallowBodies, ShellCoupling, Shells
+from meniscus.coupling import FluidBodies, FluidWorld, KDSMWater, KinematicShell, ShellCoupling, Shells
 from meniscus.fluids import (
     LatticeBoltzmann,
     LiquidOptions,
@@ -278,15 +278,6 @@ def shallow_water(seed: int) -> ShallowWater:
     return made
 
 
-def shallow_bodies(seed: int) -> ShallowBodies:
-    world = World(gravity=GRAVITY)
-    world.add(RigidBody.box((0.5, 0.5, 0.2), 500.0, pose=Pose((0.5, 0.5, 0.02 * seed))))
-    made = ShallowBodies(ShallowWater(GRID, -0.5), world)
-    made.fill(0.0)
-    made.step(0.01)
-    return made
-
-
 def water_on_both(seed: int) -> KDSMWater:
     liquid = LiquidSolver(ms.Grid((4, 4, 4), 0.6, origin=(-0.7, -0.7, -0.7)), LiquidOptions(expansion=True, gather=True))
     liquid.fill(ms.surface.Box((-1.0, -1.0, -1.0), (2.0, 2.0, 0.2 + 0.1 * seed)))
@@ -366,15 +357,6 @@ STATES = (
         members=("fluid", "world"),
     ),
     Specimen(ShallowWater, shallow_water, step),
-    Specimen(
-        ShallowBodies,
-        shallow_bodies,
-        step,
-        infinite=OF_PULLS,
-        lists=(*RIGID, *LOOP),
-        free_names=("mark",),
-        members=("fluid", "world"),
-    ),
     Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )
 # Public states without a specimen, and where they are tested.

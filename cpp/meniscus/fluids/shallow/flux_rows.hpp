@@ -34,7 +34,7 @@ struct FluxCells {
   Index step;
 };
 
-/// How much faster water may become at most that passes below a hull.
+/// How much faster water may become at most where a pressure on its surface begins.
 inline constexpr double flux_narrowing = 8.0;
 
 template <class T>
@@ -109,7 +109,7 @@ MENISCUS_INLINE void face_flux(Index n, const FaceWater<T>& b, const FaceWater<T
       g = rm * rm;
     }
     if constexpr (kind == FluxKind::pressed) {
-      // At the edge of a hull the discharge is continuous, not the velocity: else the edge would resist the flow, on any grid.
+      // Where the pressure jumps the discharge is continuous, not the velocity: else the edge would resist the flow, on any grid.
       const bool edge = extra_below[j] != extra_above[j];
       constexpr T most = T(flux_narrowing);
       u1 *= edge && h1 < most * l ? h1 / (l > dry ? l : dry) : T(1);

@@ -30,28 +30,6 @@ struct FluxSpeed {
   }
 };
 
-/// Adds to `felt` half of what bed and pressure push the water at n faces with in dt, from `first` on; walls push for themselves.
-template <class T>
-MENISCUS_NOINLINE void feel_faces(Index n, const FaceWater<T>& below, const FaceWater<T>& above, Index offset,
-                                  const FaceFlux<T>& flux, T gravity, double dt, const std::uint8_t* walls, double* felt,
-                                  Index first = 0) {
-  for (Index j = first; j < n; ++j) {
-    if (walls && walls[j]) continue;
-    const double h1 = below.depth[j], h2 = above.depth[j + offset];
-    const double push = static_cast<double>(flux.above[j]) - flux.below[j];
-    felt[j] += 0.5 * dt * (push - 0.5 * gravity * (h1 - h2) * (h1 + h2));
-  }
-}
-
-/// The same of n cells, from the depth on their upper faces and the rise of the surface.
-template <class T>
-MENISCUS_NOINLINE void feel_cells(Index n, const T* depth, const T* upper, const T* rise, T gravity, double dt, double* felt) {
-  for (Index j = 0; j < n; ++j) {
-    const double h = depth[j];
-    felt[j] -= 0.5 * dt * gravity * h * (rise[j] - 2 * (upper[j] - h));
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -138,7 +116,7 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
   const Index n = tile.columns, s = layout_.stride;
   const T dry = static_cast<T>(model.dry), step = static_cast<T>(dt), ratio = static_cast<T>(dt / model.spacing);
   const T plain = static_cast<T>(model.gravity);
-  const bool walls = model.wall_u.size() > 0, one_row = layout_.ny == 1, felt = model.felt_u.size() > 0;
+  const bool walls = model.wall_u.size() > 0, one_row = layout_.ny == 1;
   const T *h = from.depth.data(), *u = from.u.data(), *v = from.v.data(), *z = model.bed.data();
   constexpr bool curved = kind == FluxKind::curved;
   // What the kind of flux needs beside the water.
@@ -168,9 +146,6 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
       for (Index j = 0; j < n; ++j) flow_through_side(*upper_side, tile.j + j, 1, rows.high_x[last], j, model.gravity, j, upper);
     if (i == 0 && closed_x) tile.left[0] -= sum_of(upper.mass, n);
     if (i == layout_.nx && closed_x) tile.left[1] += sum_of(upper.mass, n);
-    if (felt && i < end && (i > 0 || !closed_x))
-      feel_faces(n, rows.high_x[last], rows.low_x, 0, upper, plain, dt, walls ? model.wall_u.data() + k : nullptr,
-                 const_cast<double*>(model.felt_face_u.data()) + k);
     if (i == tile.i) continue;
 
     // The row before is complete now.
@@ -191,16 +166,6 @@ MENISCUS_INLINE void FluxScheme<T>::work_on(const ShallowModel<T>& model, const 
         flow_through_side(*second, i - 1, 1, rows.high_y, n, model.gravity, n, rows.flux_y);
       if (tile.j == 0 && closed_y) tile.left[2] -= across.mass[0];
       if (tile.j + n == layout_.ny && closed_y) tile.left[3] += across.mass[n];
-    }
-    if (felt) {
-      feel_cells(n, h + r, rows.high_x[last].depth, rows.rise_x[last], plain, dt, const_cast<double*>(model.felt_u.data()) + r);
-      if (!one_row) {
-        feel_cells(n, h + r, rows.high_y.depth + 1, rows.rise_y + 1, plain, dt, const_cast<double*>(model.felt_v.data()) + r);
-        const Index first = tile.j == 0 && closed_y ? 1 : 0;
-        if (first < n)
-          feel_faces(n, rows.high_y, rows.low_y, 1, across, plain, dt, walls ? model.wall_v.data() + r : nullptr,
-                     const_cast<double*>(model.felt_face_v.data()) + r, first);
-      }
     }
     const T *hr = h + r, *ur = u + r, *vr = v + r, *own = extra + r;
     const T* rise_x = rows.rise_x[last];

@@ -14,7 +14,12 @@ struct Source {
 };
 
 Source source_of(Index i, Index n, ShallowSideKind low, ShallowSideKind high) {
-  if (low == ShallowSideKind::joined) return {((i % n) + n) % n, false};
+  if (low == ShallowSideKind::joined) {
+    // The domain may be narrower than its ghosts.
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return {i, false};
+  }
   const ShallowSideKind kind = i < 0 ? low : high;
   if (kind != ShallowSideKind::wall) return {i < 0 ? 0 : n - 1, false};
   const Index image = i < 0 ? -1 - i : 2 * n - 1 - i;

@@ -40,10 +40,6 @@ struct ShallowModel {
   Block<T> level;                 ///< that level, m
   Block<std::uint8_t> wall_u, wall_v;  ///< faces that are walls
 
-  Block<double> felt_u,
-      felt_v;  ///< m^3/s: what bed and pressure have pushed the water of cells and, before them, of faces in a step
-  Block<double> felt_face_u, felt_face_v;
-
   Index cells() const { return layout.nx * layout.ny; }
 };
 

@@ -99,34 +99,6 @@ double ShallowWater<T>::longest_substep() {
 }
 
 template <class T>
-void ShallowWater<T>::feel_pushes() {
-  for (Block<double>* block : {&model_.felt_u, &model_.felt_v, &model_.felt_face_u, &model_.felt_face_v}) {
-    if (block->size() == 0) *block = Block<double>(model_.layout.size());
-    std::fill(block->begin(), block->end(), 0.0);
-  }
-}
-
-template <class T>
-void ShallowWater<T>::release_pressure(const HullCells& hulls) {
-  const ShallowLayout& at = model_.layout;
-  Block<T>& pressure = array(ShallowArray::pressure);
-  for (Index i = 0; i < at.nx; ++i)
-    for (Index j = 0; j < at.ny; ++j)
-      if (hulls.at(i, j) < 0) pressure[at.at(i, j)] = T(0);
-}
-
-template <class T>
-void ShallowWater<T>::fill_under_hulls(const HullCells& hulls, double level) {
-  Block<T>& pressure = array(ShallowArray::pressure);
-  for (const HullCell& cell : hulls.cells()) {
-    const Index k = model_.layout.at(cell.i, cell.j);
-    const auto ground = static_cast<double>(model_.ground[k]);
-    water_.depth[k] = static_cast<T>(std::max(std::min(level, cell.roof) - ground, 0.0));
-    pressure[k] = static_cast<T>(model_.density * model_.gravity * std::max(std::min(level - cell.roof, level - ground), 0.0));
-  }
-}
-
-template <class T>
 void ShallowWater<T>::fill_ratio(double flat, double film, double* ratio) {
   fill_shallow_ghosts(model_, model_.ground.data(), -1);
   fill_shallow_ghosts(model_, water_.depth.data(), -1);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "meniscus/fluids/shallow/flux_scheme.hpp"
-#include "meniscus/fluids/shallow/hulls/hull_cells.hpp"
 #include "meniscus/fluids/shallow/shallow_model.hpp"
 #include "meniscus/fluids/shallow/staggered_scheme.hpp"
 
@@ -56,12 +55,6 @@ class ShallowWater {
 
   ShallowSums advance(double dt);
   double longest_substep();
-  /// Counts anew what bed and pressure push the water with, see `ShallowModel::felt_u`.
-  void feel_pushes();
-  /// Takes the pressure on the surface from columns that are under no hull.
-  void release_pressure(const HullCells& hulls);
-  /// Lets water under hulls fill what room there is below a level, m, and press on them as at rest.
-  void fill_under_hulls(const HullCells& hulls, double level);
   /// As the functions of the same names in wet_cells.hpp.
   void fill_ratio(double flat, double film, double* ratio);
   void height_over_water(double* height);

@@ -11,17 +11,17 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 
 LatticeSet = Literal["D2Q9", "D3Q15", "D3Q19", "D3Q27"]
-Collision = Literal["bgk", "trt", "cumulant"]
+LatticeCollision = Literal["bgk", "trt", "cumulant"]
 LatticeStorage = Literal["float64", "float32", "int16"]
-Streaming = Literal["in-place", "two-lattices"]
-EddyViscosity = Literal["consistent", "printed"]
+LatticeStreaming = Literal["in-place", "two-lattices"]
+EddyForm = Literal["consistent", "printed"]
 LatticeWalls = Literal["interpolated", "half-way"]
 
 LATTICE_SET = CoreOption(LatticeSet, _fluids.LatticeSet)
-COLLISION = CoreOption(Collision, _fluids.LatticeCollision)
+LATTICE_COLLISION = CoreOption(LatticeCollision, _fluids.LatticeCollision)
 LATTICE_STORAGE = CoreOption(LatticeStorage, _fluids.LatticeStorage)
-STREAMING = CoreOption(Streaming, _fluids.LatticeStreaming)
-EDDY_VISCOSITY = CoreOption(EddyViscosity, _fluids.EddyForm)
+LATTICE_STREAMING = CoreOption(LatticeStreaming, _fluids.LatticeStreaming)
+EDDY_FORM = CoreOption(EddyForm, _fluids.EddyForm)
 
 SPEED_LIMIT = 1.0 / 3.0
 """Cells per step that no flow may pass (Müller et al. 2008, section 10.2)."""
@@ -53,10 +53,10 @@ class LatticeOptions:
     density: float = 1.0
     acceleration: Sequence[float] | None = None
     lattice_speed: float = 0.1
-    streaming: Streaming = "in-place"
+    streaming: LatticeStreaming = "in-place"
     magic: float | None = None
     smagorinsky: float = 0.0
-    eddy_viscosity: EddyViscosity = "consistent"
+    eddy_viscosity: EddyForm = "consistent"
     walls: LatticeWalls = "interpolated"
     outflow_relaxation: float = 0.5
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.state import Arguments, State
-from meniscus.fluids.lattice.options import LATTICE_SET, LATTICE_STORAGE, STREAMING
+from meniscus.fluids.lattice.options import LATTICE_SET, LATTICE_STORAGE, LATTICE_STREAMING
 
 # Deviation of a population from its weight that 16 bits can hold, times the weight and the largest speed in cells per step: three times
 # the linear part along a diagonal, with as much again for density and squares.
@@ -34,7 +34,7 @@ class LatticePopulations(State):
         self.shape = tuple(shape)
         self.storage = storage
         unit = _RANGE_OF_SPEED * lattice_speed / 32767
-        options = LATTICE_SET("lattice", lattice), LATTICE_STORAGE("storage", storage), STREAMING("streaming", streaming)
+        options = LATTICE_SET("lattice", lattice), LATTICE_STORAGE("storage", storage), LATTICE_STREAMING("streaming", streaming)
         self.core = _fluids.new_lattice_flow(*options, list(shape), unit)
 
     @property

@@ -11,12 +11,12 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import OnStage, Solver, stage
 from meniscus.fluids.lattice.options import (
-    COLLISION,
-    EDDY_VISCOSITY,
+    EDDY_FORM,
+    LATTICE_COLLISION,
     SLOWEST_ODD,
     SPEED_LIMIT,
     WALL_MAGIC,
-    Collision,
+    LatticeCollision,
     LatticeOptions,
     LatticeReport,
     LatticeSet,
@@ -75,6 +75,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
 
     stages = ("collide_and_stream",)
     settings = ("solid",)
+    given_once = ("viscosity", "max_speed", "options")
     report_type = LatticeReport
 
     def __init__(
@@ -84,7 +85,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         max_speed: float,
         *,
         lattice: LatticeSet | None = None,
-        collision: Collision = "trt",
+        collision: LatticeCollision = "trt",
         storage: LatticeStorage | None = None,
         boundary: BoundarySpec = None,
         solid: Solid | Shape | None = None,
@@ -100,7 +101,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         self.lattice = ("D2Q9" if flat else "D3Q19") if lattice is None else _checks.choice("lattice", lattice, LatticeSet)
         if self.lattice.startswith("D2") != flat:
             raise ValueError(f"lattice must be one of {grid.dimension} dimensions, not {self.lattice!r}")
-        self._kind = COLLISION("collision", collision)
+        self._kind = LATTICE_COLLISION("collision", collision)
         if collision == "cumulant" and self.lattice != "D3Q27":
             raise ValueError(f"collision 'cumulant' needs lattice 'D3Q27', not {self.lattice!r}")
         storage_name = ("float64" if flat else "float32") if storage is None else _checks.choice("storage", storage, LatticeStorage)
@@ -307,7 +308,7 @@ class LatticeBoltzmann(Solver[LatticeReport]):
         if not kind(3.0 * viscosity + 0.5) > kind(0.5):
             raise ValueError(f"viscosity must give a relaxation time above 1/2, but {self.viscosity:g} m^2/s is too small for this grid")
         push = [a * dt * dt / h for a in self._acceleration]
-        form = EDDY_VISCOSITY("eddy_viscosity", o.eddy_viscosity)
+        form = EDDY_FORM("eddy_viscosity", o.eddy_viscosity)
         magic = min(WALL_MAGIC, SLOWEST_ODD * 3.0 * viscosity) if o.magic is None else o.magic
         self._rule = _fluids.CollisionRule(self._kind, viscosity, magic, push, o.smagorinsky, form, SPEED_LIMIT)
         self.step_length, self.tau, self._known = dt, float(self._rule.tau), False

@@ -164,8 +164,10 @@ class LatticeSolid(MemoryOwner):
             return []
         start, margin = np.array(self._grid.origin), 2 * self._grid.spacing
         end = start + np.array(self._grid.extent)
-        near = [s for s in self._images if s.any() and (lower + s < end + margin).all() and (upper + s > start - margin).all()]
-        return near
+        # Where the solid has left the domain, its images are those around the one that is in it.
+        here = shifts_to_images(self._grid, 0.5 * (lower + upper)[None], 0.5 * (start + end)[None])
+        images = [np.ascontiguousarray(s + here[0]) for s in self._images]
+        return [s for s in images if s.any() and (lower + s < end + margin).all() and (upper + s > start - margin).all()]
 
     def _velocities(self, points: Floats, time: float, dt: float) -> Floats:
         """Return the velocity of the solid (n, dimension), m/s, at points beside it or one of its images."""

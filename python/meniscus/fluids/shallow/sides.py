@@ -41,7 +41,7 @@ class InflowSide:
     Where it comes slower than waves the depth follows from the water inside; where it is to come faster, the depth must be given.
 
     Attributes:
-        discharge: into the domain per width, m^2/s; negative: out of it.
+        discharge: into the domain per width, m^2/s, not negative: water leaves through an `OutflowSide`.
         depth: m; used where the discharge is then faster than waves. None: never.
         along: velocity along the side, m/s.
     """

@@ -87,7 +87,7 @@ class ShallowWater(Solver[ShallowReport]):
         dtype: npt.DTypeLike = np.float64,
         sides: Mapping[str, ShallowSide] | None = None,
         options: ShallowOptions | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         if grid.dimension != 2:
@@ -130,7 +130,7 @@ class ShallowWater(Solver[ShallowReport]):
     @property
     def wall_faces(self) -> tuple[Bools, Bools] | None:
         """Faces that are walls. Raises TypeError or ValueError for other arrays than those of the faces across each axis."""
-        return (self._core.walls(0), self._core.walls(1)) if self._has_walls else None
+        return (self._core.walls(0).view(bool), self._core.walls(1).view(bool)) if self._has_walls else None
 
     @wall_faces.setter
     def wall_faces(self, value: tuple[Bools, Bools] | None) -> None:
@@ -263,14 +263,17 @@ class ShallowWater(Solver[ShallowReport]):
                 "discharge": getattr(side, "discharge", None),
                 "along": getattr(side, "along", None),
             }
-            self._core.set_side(number, *(side_values(f"{part} of side {name}", v, time, cells) for part, v in values.items()))
+            found = [side_values(f"{part} of side {name}", v, time, cells) for part, v in values.items()]
+            if min(found[1]) < 0:
+                raise ValueError(f"discharge of side {name} must not be negative, but is {min(found[1]):g}; an OutflowSide lets water out")
+            self._core.set_side(number, *found)
 
 
-def _changed(options: ShallowOptions | None, changes: dict[str, Any]) -> ShallowOptions:
+def _changed(options: ShallowOptions | None, changes: dict[str, object]) -> ShallowOptions:
     from dataclasses import replace
 
     base = ShallowOptions() if options is None else _checks.one_of_type("options", options, ShallowOptions)
-    return replace(base, **changes)
+    return replace(base, **changes)  # type: ignore[arg-type]
 
 
 def _checked_sides(grid: Grid, sides: Mapping[str, ShallowSide] | None) -> dict[str, ShallowSide]:

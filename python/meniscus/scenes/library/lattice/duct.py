@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.lattice.options import Collision, LatticeOptions, LatticeSet
+from meniscus.fluids.lattice.options import LatticeCollision, LatticeOptions, LatticeSet
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
@@ -35,7 +35,7 @@ class Duct(LatticeScene):
     end: float = parameter(6.0, "length of the run, s")
     reynolds: float = parameter(20.0, "Reynolds number of top speed, side and viscosity")
     lattice: LatticeSet = parameter("D3Q19", "set of velocities, of three dimensions")
-    collision: Collision = parameter("trt", "bgk, trt, or with D3Q27 cumulant")
+    collision: LatticeCollision = parameter("trt", "bgk, trt, or with D3Q27 cumulant")
 
     def setup(self) -> None:
         """Create the fluid at rest."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.lattice.options import Collision, LatticeOptions
+from meniscus.fluids.lattice.options import LatticeCollision, LatticeOptions
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
 from meniscus.grid import Grid, Wall
 from meniscus.io.frames import FrameData
@@ -35,7 +35,7 @@ class LatticeCavity(LatticeScene):
     end: float = parameter(30.0, "length of the run, s; the steady state takes longer at high Reynolds numbers")
     reynolds: float = parameter(400.0, "Reynolds number of lid speed, side and viscosity")
     lattice_speed: float = parameter(0.15, "cells that the lid passes in a step")
-    collision: Collision = parameter("trt", "bgk or trt")
+    collision: LatticeCollision = parameter("trt", "bgk or trt")
 
     def setup(self) -> None:
         """Create the fluid at rest."""
