@@ -198,7 +198,7 @@ class ScalarField(FieldArithmetic, _Field):
         """Return the smallest sample of the whole domain (NaN if one is NaN); collective. With NumPy's arguments that of `array`."""
         return float(_grid.global_range(self._core)[0]) if axis is out is None else np.min(self.array, axis=axis, out=out)
 
-    def mean(self, axis: int | tuple[int, ...] | None = None, dtype: npt.DTypeLike = None, out: None = None) -> Any:
+    def mean(self, axis: int | tuple[int, ...] | None = None, dtype: npt.DTypeLike | None = None, out: None = None) -> Any:
         """Return the mean of the samples of the whole domain, each counted once; collective. With NumPy's arguments that of `array`."""
         if axis is dtype is out is None:
             counts = (n + (s and not p) for n, s, p in zip(self._grid.shape, self._on_side, self._grid.periodic, strict=True))

@@ -143,7 +143,8 @@ class LevelSet(State):
         x = _checks.points("points", points, self._field.dtype, self.grid.dimension)
         _checks.require_finite("points", x)
         nearest = self.grid.nearest(x)
-        return sample(self._field, nearest) + np.linalg.norm(x - nearest, axis=1).astype(x.dtype)
+        result: npt.NDArray[Any] = sample(self._field, nearest) + np.linalg.norm(x - nearest, axis=1).astype(x.dtype)
+        return result
 
     # Functions of a level set that are methods, too.
     evolve = evolution.evolve

@@ -93,4 +93,5 @@ def sponge_rates(grid: Grid, side: str, width: float, speed: float) -> npt.NDArr
     low, top = grid.origin[axis], grid.origin[axis] + grid.extent[axis]
     into = np.clip((x - (top - width) if high else low + width - x) / width, 0.0, 1.0)
     # A wave that goes in and back straight loses the factor exp(-2 integral of rate / speed).
-    return np.broadcast_to(0.5 * _DEPTH_OF_SPONGE * speed / width * 3 * into**2, grid.shape).copy()
+    rates: npt.NDArray[np.float64] = np.broadcast_to(0.5 * _DEPTH_OF_SPONGE * speed / width * 3 * into**2, grid.shape).copy()
+    return rates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids import InflowSide, OutflowSide, ShallowWater
+from meniscus.fluids.shallow.sides import ShallowSide
 from meniscus.grid import Grid
 from meniscus.scenes.bodies.shallow import ShallowScene
 from meniscus.scenes.scene import parameter
@@ -42,7 +44,7 @@ class Flood(ShallowScene):
             a, b, width = rng.uniform(25, 190), rng.uniform(10, 90), rng.uniform(5, 12)
             ground = ground + rng.uniform(1.0, 4.0) * np.exp(-((x - a) ** 2 + (y - b) ** 2) / width**2)
         middle = (np.abs(grid.cell_centers()[1][0] - 50.0) < 25.0) * _checks.positive("discharge", self.discharge)
-        sides = {"x-": InflowSide(discharge=middle), "x+": OutflowSide()}
+        sides: Mapping[str, ShallowSide] = {"x-": InflowSide(discharge=middle), "x+": OutflowSide()}
         self.solver = self.declare("solver", ShallowWater(grid, ground, sides=sides))
         self.solver.manning = self.manning
 
