@@ -48,8 +48,8 @@ def level_set(surface: Any) -> Any:
 
 
 def emitted(surface: Any) -> Any:
-    gas = ms.fluids.SmokeSolver(ms.Grid((12, 12, 8), 0.25, (-1.5, -1.5, -1.0)))
-    gas.emitters = [ms.fluids.Emitter(region=surface, density=1.0)]
+    grid = ms.Grid((12, 12, 8), 0.25, (-1.5, -1.5, -1.0))
+    gas = ms.fluids.SmokeSolver(grid, emitters=[ms.fluids.Emitter(region=surface, density=1.0)])
     gas.step(0.01)
     return gas.density.array.copy()
 
