@@ -82,11 +82,9 @@ def test_sources_of_gas_and_liquid_take_anything_solid() -> None:
             kind(region=3)
     amounts = []
     for region in (Sphere((0.1, -0.2, 0.3), 0.7), ms.mesh.icosphere(4).scaled(0.7).translated((0.1, -0.2, 0.3)), phi, ball):
-        gas = ms.fluids.SmokeSolver(grid)
-        gas.emitters = [ms.fluids.Emitter(region=region, density=1.0)]
+        gas = ms.fluids.SmokeSolver(grid, emitters=[ms.fluids.Emitter(region=region, density=1.0)])
         gas.step(1e-6)
-        water = ms.fluids.LiquidSolver(grid)
-        water.sources = [ms.fluids.LiquidSource(region=region, velocity=(1.0, 0.0, 0.0))]
+        water = ms.fluids.LiquidSolver(grid, sources=[ms.fluids.LiquidSource(region=region, velocity=(1.0, 0.0, 0.0))])
         water.step(1e-6)
         amounts.append((float(np.sum(gas.density)), water.levelset.volume()))
     for other in amounts[1:]:
