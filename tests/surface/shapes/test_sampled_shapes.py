@@ -90,7 +90,7 @@ def test_sources_of_gas_and_liquid_take_anything_solid() -> None:
     for other in amounts[1:]:
         # Some of 182 centres of cells lie so near to the surface that a ball of triangles, within the sphere, does not hold them.
         assert other[0] == pytest.approx(amounts[0][0], abs=8.5)
-        assert other[1] == pytest.approx(amounts[0][1], rel=0.03)
+        assert other[1] == pytest.approx(amounts[0][1], rel=0.07)
 
 
 def test_fields_are_arrays_to_numpy() -> None:
