@@ -48,7 +48,8 @@ from meniscus.surface.shapes.solid_boundary import SolidBoundary
 from meniscus.surface.shapes.stored import StoredSolid
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 from meniscus.surface.tetrahedra.touched import touched_tets
-from meniscus.surface.tracking.events import CarriedData, SurfaceEvents, TrackingCounts
+from meniscus.surface.tracking.carried import CarriedData
+from meniscus.surface.tracking.events import SurfaceEvents, TrackingCounts
 from meniscus.surface.tracking.motions import mean_curvature_motion, normal_motion
 from meniscus.surface.tracking.options import TrackingOptions
 from meniscus.surface.tracking.remeshing import remesh

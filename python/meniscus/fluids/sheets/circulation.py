@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
-from meniscus.surface.tracking.events import SurfaceEvents, SurfaceRule, SurfaceShape
+from meniscus.surface.tracking.carried import SurfaceRule, SurfaceShape
+from meniscus.surface.tracking.events import SurfaceEvents
 
 Floats = npt.NDArray[np.float64]
 CirculationRule = Literal["exact", "printed"]

@@ -98,7 +98,7 @@ class VortexSheet(Solver[SheetReport]):
         self._improve = _checks.flag("improve", improve)
         self._gravity: Floats | None = None if callable(buoyancy) else np.array(_checks.vector("buoyancy", buoyancy, 3))
         self._potential: Potential | None = buoyancy if callable(buoyancy) else None
-        carried = [data for data in given._carried if isinstance(data.rule, CirculationTransfer)]
+        carried = [data for data in given.carried if isinstance(data.rule, CirculationTransfer)]
         if not carried:
             if boundary := given.mesh.check_watertight().boundary_edges:
                 raise ValueError(f"surface must be closed, but {boundary} of its edges have one triangle")

@@ -1,10 +1,7 @@
-"""Record of operations on a surface, and data that follow them."""
+"""Record of operations on a surface."""
 
 from __future__ import annotations
 
-import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,18 +10,14 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
-from meniscus.core.memory import MemoryOwner
 from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 EventKind = Literal["split", "flip", "collapse", "pinch", "merge"]
-CarryRule = Literal["interpolate", "inherit", "sum", "largest"]
 CarryOn = Literal["vertices", "edges", "triangles"]
-CarryFunction = Callable[[Floats, Floats], npt.ArrayLike]
 
 EVENT_KIND = CoreOption(EventKind, _surface.EventKind)
-CARRY_RULE = CoreOption(CarryRule, _surface.CarryRule)
 CARRY_ON = CoreOption(CarryOn, _surface.CarryOn)
 
 
@@ -160,87 +153,3 @@ class SurfaceEvents:
     def replay(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike) -> tuple[Floats, Ints]:
         """Return what the events make of vertices (n, 3), m, and triangles (m, 3). Smoothing is no event."""
         return self._core.replay(float_rows("vertices", vertices, 3), index_rows("triangles", triangles, 3))
-
-
-class SurfaceShape(NamedTuple):
-    """Positions (n, 3), m, and triangles (m, 3) of a surface at one time."""
-
-    vertices: Floats
-    triangles: Ints
-
-
-class SurfaceRule(ABC):
-    """Rule for data whose values depend on the shape of the surface, too, as circulations of a vortex sheet do. It is pickled with them."""
-
-    @abstractmethod
-    def after(self, values: Floats, events: SurfaceEvents, before: SurfaceShape, now: SurfaceShape) -> Floats:
-        """Return the values after events, and after the smoothing that is none, from those before them."""
-
-    @abstractmethod
-    def smoothed(self, values: Floats, before: SurfaceShape, now: SurfaceShape) -> Floats:
-        """Return the values after vertices have moved within the surface."""
-
-
-class CarriedData(MemoryOwner):
-    """Numbers of the elements of a surface, which follow its operations.
-
-    Attributes:
-        on: what they belong to.
-        rule: how new elements get theirs.
-    """
-
-    def __init__(self, array: Floats, on: CarryOn, rule: CarryRule | CarryFunction | SurfaceRule) -> None:
-        self.on = on
-        self.rule = rule
-        self._array = array
-
-    @property
-    def array(self) -> Floats:
-        """(n,) or (n, k) float64, in the order of the elements now; writable. A new one after operations: old ones stay as they were."""
-        return self._array
-
-    @array.setter
-    def array(self, value: npt.ArrayLike) -> None:
-        self._array[:] = value
-
-    def replace(self, array: Floats) -> None:
-        """Put another array in the place of this one, of elements that are others now."""
-        self._array = array
-
-    def after(self, events: SurfaceEvents, edges: Ints, new_edges: Ints) -> Floats:
-        """Return what events make of the array; edges before and after are those of the surface, ascending."""
-        rows = np.ascontiguousarray(self._array.reshape(len(self._array), -1))
-        assert not isinstance(self.rule, SurfaceRule)
-        if callable(self.rule):
-            after = self._by_function(events, rows, edges, new_edges)
-        else:
-            after = events._core.carry(CARRY_ON("on", self.on), CARRY_RULE("rule", self.rule), rows, edges, new_edges)
-        return np.asarray(after.reshape(len(after), *self._array.shape[1:]))
-
-    def _by_function(self, events: SurfaceEvents, rows: Floats, edges: Ints, new_edges: Ints) -> Floats:
-        """Return the rows by a function of the sources."""
-        assert callable(self.rule)
-        numbers, parts = events.vertex_numbers, events.transfers(self.on)
-        if self.on == "edges":
-            state = dict(zip(map(_key, edges), rows, strict=True))
-            left = [_key(np.sort(numbers[e])) for e in new_edges]
-        else:
-            state = {(i,): row for i, row in enumerate(rows)}
-            left = [(int(i),) for i in (numbers if self.on == "vertices" else events.triangle_numbers)]
-        nothing = np.zeros(rows.shape[1])
-        for begin, end in itertools.pairwise(parts.first):
-            sources: dict[tuple[int, ...], list[int]] = {}
-            for i in range(begin, end):
-                sources.setdefault(_key(parts.targets[i]), []).append(i)
-            pending = {}
-            for key, chosen in sources.items():
-                values = np.array([state.get(_key(parts.sources[i]), nothing) for i in chosen])
-                found = np.asarray(self.rule(values, parts.weights[chosen]), np.float64)
-                pending[key] = np.broadcast_to(found, nothing.shape).copy()
-            state.update(pending)
-        return np.array([state[key] for key in left]).reshape(len(left), rows.shape[1])
-
-
-def _key(element: npt.NDArray[np.int32]) -> tuple[int, ...]:
-    """Return an element, a number or two vertices, as a key."""
-    return tuple(map(int, np.atleast_1d(element)))

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
-from meniscus.collision import CollisionMesh
 from meniscus.core.known_names import KnownNames
 from meniscus.core.memory import MemoryOwner
 from meniscus.core.stateful import BusyError
@@ -21,18 +20,8 @@ from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid
-from meniscus.surface.tracking.events import (
-    EVENT_KIND,
-    CarriedData,
-    CarryFunction,
-    CarryOn,
-    CarryRule,
-    EventKind,
-    SurfaceEvents,
-    SurfaceRule,
-    SurfaceShape,
-    TrackingCounts,
-)
+from meniscus.surface.tracking.carried import CarriedData, CarriedList, CarryFunction, CarryRule, SurfaceRule, SurfaceShape
+from meniscus.surface.tracking.events import EVENT_KIND, CarryOn, EventKind, SurfaceEvents, TrackingCounts
 from meniscus.surface.tracking.obstacles import obstacles_of
 from meniscus.surface.tracking.options import MergeGaps, TrackingOptions
 from meniscus.surface.tracking.paths import StepMethod, Velocity, ends_of
@@ -98,7 +87,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
             None if fixed is None else _checks.mask("fixed", np.asarray(fixed), (len(x),)),
             self._options.core(*self._arguments),
         )
-        self._carried: list[CarriedData] = []
+        self._carried = CarriedList()
         self._observer: Observer | None = None
         self._moving: list[tuple[slice, Callable[[float], Floats]]] = []
         self._lock = threading.Lock()
@@ -117,7 +106,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
     @property
     def edges(self) -> Ints:
         """(k, 2) int32, ascending: a copy."""
-        return CollisionMesh(None, np.array(self.triangles)).edges
+        return self._shape.edges()
 
     @property
     def fixed(self) -> npt.NDArray[np.bool_]:
@@ -170,25 +159,16 @@ class TrackedSurface(KnownNames, MemoryOwner):
         Raises:
             TypeError, ValueError: other lengths, values that are not finite, unknown names.
         """
-        _checks.choice("on", on, CarryOn)
-        if not callable(rule) and not isinstance(rule, SurfaceRule):
-            _checks.choice("rule", rule, CarryRule)
-        array = np.array(_checks.numbers("values", values))
-        n = {"vertices": len(self.vertices), "triangles": len(self.triangles), "edges": len(self.edges) if on == "edges" else 0}[on]
-        if array.ndim not in (1, 2) or len(array) != n:
-            raise ValueError(f"values must have shape ({n},) or ({n}, k), not {array.shape}")
-        if array.ndim == 2 and array.shape[1] == 0:
-            raise ValueError("values must have a column")
-        _checks.require_finite("values", array)
-        data = CarriedData(array, on, rule)
-        self._carried.append(data)
-        return data
+        return self._carried.add(values, on, rule, self._shape)
 
     def drop(self, data: CarriedData) -> None:
         """Let data follow no more. Raises ValueError for data that do not."""
-        if data not in self._carried:
-            raise ValueError("these data do not follow the surface")
         self._carried.remove(data)
+
+    @property
+    def carried(self) -> tuple[CarriedData, ...]:
+        """The data that follow, in the order in which they were added."""
+        return tuple(self._carried)
 
     def improve(self) -> SurfaceEvents:
         """Improve the mesh, with merges and splits where options allow them.
@@ -231,12 +211,9 @@ class TrackedSurface(KnownNames, MemoryOwner):
     def smooth(self) -> int:
         """Move vertices within the surface, for better triangles; return how many moved."""
         with self._alone():
-            before = self._shape_if_asked()
+            before = self._carried.shape_before(self._shape)
             moved = int(self._core.smooth())
-            if before is not None:
-                for data in self._carried:
-                    if isinstance(data.rule, SurfaceRule):
-                        data.replace(data.rule.smoothed(data.array, before, SurfaceShape(self.vertices, self.triangles)))
+            self._carried.smoothed(before, self._shape)
             return moved
 
     def add_part(self, part: SurfaceLike) -> None:
@@ -248,16 +225,14 @@ class TrackedSurface(KnownNames, MemoryOwner):
         x, t = surface_arrays(part, name="part")
         with self._alone():
             n = len(self.vertices)
-            counts = {"vertices": len(x), "triangles": len(t), "edges": len(CollisionMesh(None, np.ascontiguousarray(t, np.int32)).edges)}
             vertices, triangles = np.concatenate([self.vertices, x]), np.concatenate([self.triangles, t + np.int32(n)])
             self._core.set(vertices, triangles, np.concatenate([self.fixed, np.zeros(len(x), np.bool_)]), self._arguments[3])
-            for data in self._carried:  # edges of new vertices come after all others
-                data.replace(np.concatenate([data.array, np.zeros((counts[data.on], *data.array.shape[1:]))]))
+            # Edges of new vertices come after all others.
+            self._carried.grow(SurfaceShape(x, t))
 
-    def _shape_if_asked(self) -> SurfaceShape | None:
-        """Return a copy of the shape, where a rule needs it."""
-        asked = any(isinstance(data.rule, SurfaceRule) for data in self._carried)
-        return SurfaceShape(np.array(self.vertices), np.array(self.triangles)) if asked else None
+    @property
+    def _shape(self) -> SurfaceShape:
+        return SurfaceShape(self.vertices, self.triangles)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -274,34 +249,18 @@ class TrackedSurface(KnownNames, MemoryOwner):
         ask = self._observer
         return None if ask is None else lambda kind, vertices: bool(ask(kind.name, vertices))
 
-    def _edges_if_carried(self) -> Ints:
-        """Return the edges, where data of edges follow."""
-        return self.edges if any(data.on == "edges" for data in self._carried) else np.zeros((0, 2), np.int32)
-
     def _followed(self, run: Callable[[], SurfaceEvents]) -> SurfaceEvents:
         """Run operations and let data follow; if a rule raises, everything is as before."""
         with self._alone():
-            edges = self._edges_if_carried()
-            shape = self._shape_if_asked()
-            kept = self.snapshot() if shape is not None or any(callable(data.rule) for data in self._carried) else None
+            edges, before = self._carried.edges_of(self._shape), self._carried.shape_before(self._shape)
+            kept = self.snapshot() if self._carried.may_fail else None
             events = run()
-            if not len(events) and shape is None:
-                return events
             try:
-                after = self._edges_if_carried()
-                arrays = []
-                for data in self._carried:
-                    if isinstance(data.rule, SurfaceRule):
-                        assert shape is not None
-                        arrays.append(data.rule.after(data.array, events, shape, SurfaceShape(self.vertices, self.triangles)))
-                    else:
-                        arrays.append(data.after(events, edges, after) if len(events) else data.array)
+                self._carried.follow(events, edges, before, self._shape)
             except BaseException:
                 if kept is not None:
                     self.restore(kept)
                 raise
-            for data, array in zip(self._carried, arrays, strict=True):
-                data.replace(array)
             return events
 
     def move(self, ends: npt.ArrayLike, dt: float = 1.0) -> MotionReport:
@@ -378,13 +337,17 @@ class TrackedSurface(KnownNames, MemoryOwner):
         Raises:
             TypeError, ValueError: what is no surface, or one that meets this surface, with the number of pairs.
         """
-        first = len(self.obstacle_vertices)
-        for part in obstacles_of(obstacle, self.edge_length, self.time):
-            start = len(self.obstacle_vertices)
-            self._core.add_obstacle(np.ascontiguousarray(part.vertices, np.float64), np.ascontiguousarray(part.triangles, np.int32))
-            if part.places is not None:
-                self._moving.append((slice(start, len(self.obstacle_vertices)), part.places))
-        return slice(first, len(self.obstacle_vertices))
+        first = last = len(self.obstacle_vertices)
+        parts, rows = obstacles_of(obstacle, self.edge_length, self.time), []
+        for part in parts:
+            rows.append(slice(last, last + len(part.vertices)))
+            last = rows[-1].stop
+        triangles = [part.triangles + np.int32(row.start - first) for part, row in zip(parts, rows, strict=True)]
+        self._core.add_obstacle(
+            np.concatenate([np.asarray(part.vertices, np.float64) for part in parts]), np.concatenate(triangles).astype(np.int32)
+        )
+        self._moving += [(row, part.places) for part, row in zip(parts, rows, strict=True) if part.places is not None]
+        return slice(first, last)
 
     @property
     def obstacle_vertices(self) -> Floats:
@@ -421,7 +384,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
             "obstacle_vertices": self.obstacle_vertices,
             "obstacle_ends": self._core.obstacle_ends,
             "obstacle_triangles": self._core.obstacle_triangles,
-            "carried": [np.array(data.array) for data in self._carried],
+            "carried": self._carried.arrays(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -431,24 +394,16 @@ class TrackedSurface(KnownNames, MemoryOwner):
         )
         if missing:
             raise ValueError(f"the snapshot has no {', '.join(sorted(missing))}")
-        if len(snapshot["carried"]) != len(self._carried):
-            raise ValueError(f"the snapshot has data of {len(snapshot['carried'])} kinds, the surface of {len(self._carried)}")
         if not np.array_equal(snapshot["obstacle_triangles"], self._core.obstacle_triangles):
             raise ValueError("the snapshot has other obstacles than the surface")
         t = index_rows("triangles", snapshot["triangles"], 3)
-        counts = {"vertices": len(snapshot["vertices"]), "triangles": len(t), "edges": -1}
-        if any(data.on == "edges" for data in self._carried):
-            counts["edges"] = len(CollisionMesh(None, np.array(t)).edges)
-        for data, array in zip(self._carried, snapshot["carried"], strict=True):
-            if np.shape(array) != (counts[data.on], *data.array.shape[1:]):
-                raise ValueError(f"data of {counts[data.on]} {data.on} must have as many rows, not the shape {np.shape(array)}")
+        self._carried.require_arrays(snapshot["carried"], SurfaceShape(snapshot["vertices"], t))
         self._core.set(snapshot["vertices"], snapshot["triangles"], snapshot["fixed"], False)
         if len(snapshot["obstacle_vertices"]):
             self._core.place_obstacles(snapshot["obstacle_vertices"])
             self._core.move_obstacles(snapshot["obstacle_ends"])
         self.time = float(snapshot["time"])
-        for data, array in zip(self._carried, snapshot["carried"], strict=True):
-            data.replace(np.array(array))
+        self._carried.replace([np.array(array) for array in snapshot["carried"]])
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and copy. Observers are not part of it."""
@@ -470,7 +425,8 @@ class TrackedSurface(KnownNames, MemoryOwner):
         self._lock = threading.Lock()
         self._observer = None
         self._moving = list(state["moving"])
-        self._carried = [CarriedData(np.array(a), *k) for a, k in zip(snapshot["carried"], state["carried"], strict=True)]
+        pairs = zip(snapshot["carried"], state["carried"], strict=True)
+        self._carried = CarriedList([CarriedData(np.array(array), *kind) for array, kind in pairs])
         self.time = snapshot["time"]
 
     def __repr__(self) -> str:
