@@ -1,4 +1,4 @@
-/// What happens to populations that leave the box: sides of the domain.
+/// Sides of the domain of a lattice, and arrivals of the populations that leave through them.
 #pragma once
 
 #include "meniscus/core/block.hpp"

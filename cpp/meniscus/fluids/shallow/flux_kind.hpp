@@ -1,4 +1,4 @@
-/// What a flux of shallow water has to take into account.
+/// Kinds of fluxes of shallow water: plain, beside an acceleration that varies, beside a pressure on the surface.
 #pragma once
 
 #include "meniscus/core/namespaces.hpp"

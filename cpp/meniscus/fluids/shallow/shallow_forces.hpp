@@ -1,4 +1,4 @@
-/// What acts on the momentum of each cell alone: pushes, wind, friction on the ground, damping toward a level.
+/// Forces on the momentum of single cells: pushes, wind, friction on the ground, damping toward a level.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

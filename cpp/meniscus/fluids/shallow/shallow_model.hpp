@@ -1,4 +1,4 @@
-/// What water moves on: ground, sides, walls, gravity, forces; and the water itself.
+/// Ground, sides, walls, gravity and forces of shallow water; and the water itself.
 #pragma once
 
 #include "meniscus/fluids/shallow/shallow_layout.hpp"

@@ -1,4 +1,4 @@
-/// What acts on the velocity of each face alone, and damping of depths, for the schemes on staggered faces.
+/// Forces on the velocities of single faces, and damping of depths, for the schemes on staggered faces.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Which cells water covers, how much of them, and where its edge is.
+/// Wet cells, their fill ratios, and the shore.
 ///
 /// Source: Mueller et al., "Real time physics class notes", (11.8) to (11.10), with the height of the ground in the bounds.
 #pragma once

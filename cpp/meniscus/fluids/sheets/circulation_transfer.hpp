@@ -1,4 +1,4 @@
-/// What becomes of the circulations of a vortex sheet when its mesh changes.
+/// Transfer of the circulations of a vortex sheet to a changed mesh.
 ///
 /// Exact rules: the new edges of a patch get the values, at their middles, of the potential of the old patch. Halves of a split
 /// triangle then have half of its vorticity each, flips and collapses leave a linear potential as it is, and sheets that part

@@ -101,22 +101,16 @@ void MultipolePasses::add_children(int level) {
     for (int octant = 0; octant < 8; ++octant)
       for (int d = 0; d < densities_; ++d) {
         ExpansionLanes lanes;
-        const auto flush = [&] {
-          for (int i = lanes.count; i < octet_size; ++i) lanes.from[i] = lanes.from[0];
-          if (lanes.count > 0) translations_.multipole_to_parent(octant, lanes);
-          lanes.count = 0;
-        };
+        const auto translate = [&](const ExpansionLanes& full) { translations_.multipole_to_parent(octant, full); };
         for (Index b = begin; b < end; ++b) {
           const Octree::Box& box = tree_.box(b);
           for (Index c = box.first_child; c < box.first_child + box.children; ++c) {
             const Octree::Box& child = tree_.box(c);
             if (child.octant() != octant || child.sources() == 0) continue;
-            lanes.from[lanes.count] = multipole(c, d);
-            lanes.to[lanes.count++] = multipole(b, d);
-            if (lanes.count == octet_size) flush();
+            lanes.add(multipole(c, d), multipole(b, d), translate);
           }
         }
-        flush();
+        lanes.flush(translate);
       }
   });
 }
@@ -126,19 +120,13 @@ void MultipolePasses::take_from_parents(int level) {
     for (int octant = 0; octant < 8; ++octant)
       for (int d = 0; d < densities_; ++d) {
         ExpansionLanes lanes;
-        const auto flush = [&] {
-          for (int i = lanes.count; i < octet_size; ++i) lanes.from[i] = lanes.from[0];
-          if (lanes.count > 0) translations_.local_to_child(octant, lanes);
-          lanes.count = 0;
-        };
+        const auto translate = [&](const ExpansionLanes& full) { translations_.local_to_child(octant, full); };
         for (Index b = begin; b < end; ++b) {
           const Octree::Box& box = tree_.box(b);
           if (box.octant() != octant || box.targets() == 0) continue;
-          lanes.from[lanes.count] = local(box.parent, d);
-          lanes.to[lanes.count++] = local(b, d);
-          if (lanes.count == octet_size) flush();
+          lanes.add(local(box.parent, d), local(b, d), translate);
         }
-        flush();
+        lanes.flush(translate);
       }
   });
 }

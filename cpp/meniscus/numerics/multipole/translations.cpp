@@ -212,33 +212,25 @@ void Translations::apply(const Shift& shift, const ExpansionLanes& lanes) const 
   simd_dispatch([&] {
     std::array<Octet, terms(largest_order)> a, b;
     gather(terms(order_), lanes.from, b.data());
-    const double* turned = shift.before.data();
-    for (int n = 0; n <= order_; ++n)
-      for (int m = 0; m <= n; ++m, turned += 2) {
-        const Octet& c = b[cosine(n, m)];
-        if (m == 0) {
-          a[cosine(n, 0)] = eight(turned[0]) * c;
-          continue;
+    // About the vertical axis, there and back.
+    const auto spin = [&](const double* turned, double sense) {
+      for (int n = 0; n <= order_; ++n)
+        for (int m = 0; m <= n; ++m, turned += 2) {
+          const Octet& c = b[cosine(n, m)];
+          if (m == 0) {
+            a[cosine(n, 0)] = eight(turned[0]) * c;
+            continue;
+          }
+          const Octet &s = b[sine(n, m)], along = eight(sense * turned[1]);
+          a[cosine(n, m)] = eight(turned[0]) * c + along * s;
+          a[sine(n, m)] = eight(turned[0]) * s - along * c;
         }
-        const Octet& s = b[sine(n, m)];
-        a[cosine(n, m)] = eight(turned[0]) * c + eight(turned[1]) * s;
-        a[sine(n, m)] = eight(turned[0]) * s - eight(turned[1]) * c;
-      }
+    };
+    spin(shift.before.data(), 1.0);
     turn_terms<false>(order_, shift.turn->matrix.data(), a.data(), b.data());
     shift_terms(order_, shift.axial->data(), b.data(), a.data());
     turn_terms<true>(order_, shift.turn->matrix.data(), a.data(), b.data());
-    turned = shift.after.data();
-    for (int n = 0; n <= order_; ++n)
-      for (int m = 0; m <= n; ++m, turned += 2) {
-        const Octet& c = b[cosine(n, m)];
-        if (m == 0) {
-          a[cosine(n, 0)] = eight(turned[0]) * c;
-          continue;
-        }
-        const Octet& s = b[sine(n, m)];
-        a[cosine(n, m)] = eight(turned[0]) * c - eight(turned[1]) * s;
-        a[sine(n, m)] = eight(turned[0]) * s + eight(turned[1]) * c;
-      }
+    spin(shift.after.data(), -1.0);
     scatter(terms(order_), a.data(), lanes);
   });
 }

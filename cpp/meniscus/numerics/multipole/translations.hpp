@@ -19,6 +19,21 @@ struct ExpansionLanes {
   std::array<const double*, octet_size> from;
   std::array<double*, octet_size> to;
   int count = 0;
+
+  /// Adds a pair, and calls translate(*this) when the lanes are full.
+  template <class F>
+  void add(const double* source, double* target, F&& translate) {
+    from[count] = source;
+    to[count++] = target;
+    if (count == octet_size) flush(translate);
+  }
+  /// Calls translate(*this) for the pairs that are left; unused lanes repeat the first source.
+  template <class F>
+  void flush(F&& translate) {
+    for (int i = count; i < octet_size; ++i) from[i] = from[0];
+    if (count > 0) translate(*this);
+    count = 0;
+  }
 };
 
 class Translations {
