@@ -106,7 +106,8 @@ def same(a: Any, b: Any) -> bool:
 @pytest.mark.parametrize("name", SOLVERS)
 def test_copies_go_on_with_the_same_bits_and_alone(name: str, way: str) -> None:
     solver = SOLVERS[name]()
-    solver.gravity = np.array((0.1, -5.0))  # a setting
+    if "gravity" in solver.settings:
+        solver.gravity = np.array((0.1, -5.0))
     for _ in range(2):
         solver.step(DT)
     other = WAYS[way](solver)

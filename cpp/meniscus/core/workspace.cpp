@@ -14,9 +14,9 @@ std::size_t Workspace::find(Index bytes) {
     if (slot.block.size() >= bytes && (best == none || slot.block.size() < slots_[best].block.size())) best = s;
     if (largest == none || slot.block.size() > slots_[largest].block.size()) largest = s;
   }
-  if (best == none && largest != none) {
-    // Requests that grow from step to step must not leave a block behind each time: the largest one makes room, with a reserve.
-    Block<std::byte> block(slots_[largest].block.size() > 0 ? bytes + bytes / 8 : bytes);
+  // Requests that grow from step to step must not leave a block behind each time: one that was nearly large enough makes room.
+  if (best == none && largest != none && 4 * slots_[largest].block.size() >= 3 * bytes) {
+    Block<std::byte> block(bytes + bytes / 8);
     slots_[largest].block = std::move(block);
     best = largest;
   } else if (best == none) {

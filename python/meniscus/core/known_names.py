@@ -85,11 +85,16 @@ class KnownNames:
         def __getattr__(self, name: str) -> object:
             """Say what was meant by a name that is not there."""
             kind = type(self)
-            if hasattr(kind, name):
+            if _on_class(kind, name):
                 # A property that failed for want of another attribute: its own error tells.
                 return object.__getattribute__(self, name)
             hint = "" if name[0] == "_" else meant(kind, name, _public(self))
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
+
+def _on_class(kind: type, name: str) -> bool:
+    # Without asking descriptors, some of which have no value for the class.
+    return any(name in vars(base) for base in kind.__mro__)
 
 
 def _public(thing: object) -> set[str]:
@@ -110,5 +115,5 @@ def _require_known(thing: KnownNames, name: str, value: object) -> None:
             how = f"set its values: .{name}.{where}[...] = ..." if where else "set its parts"
             raise TypeError(f"{name!r} of a {kind.__name__} is a {type(own[name]).__name__}; {how}")
         return
-    if not hasattr(kind, name):
+    if not _on_class(kind, name):
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}{meant(kind, name, _public(thing))}")

@@ -316,7 +316,7 @@ def test_bad_input_is_one_sentence() -> None:
     solver = LiquidSolver(grid)
     with pytest.raises(ValueError, match="dt must be positive"):
         solver.step(0.0)
-    with pytest.raises(TypeError, match="other must be"):
+    with pytest.raises(TypeError, match="region must be a Shape, a surface mesh, a LevelSet or a function of points"):
         solver.fill("pool")  # type: ignore[arg-type]
     solver.levelset.field.array[3, 4] = 0.0
     solver.levelset.field.with_ghosts[6, 7] = np.nan

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.collision import ContactResolver
+from meniscus.collision import CollisionPairs, ContactResolver
 from meniscus.solids import ContactError, DeformableBody, EdgeSprings, SpringOptions, World
 from meniscus.surface import Pose
 
@@ -101,8 +101,8 @@ def test_pairs_that_are_apart_are_taken_back() -> None:
     world.add(cloth(3, 0.5, 0.2))
     world.step(1e-4)
     world.finish_loop()
-    world.deactivated_vertex_face = np.array([[0, 20]], np.int32)
-    world.deactivated_edge_edge = np.array([[0, 40]], np.int32)
+    world.loop.deactivated.add(CollisionPairs(np.array([[0, 20]], np.int32), np.array([[0, 40]], np.int32)))
+    assert len(world.loop.deactivated) == 2
     world.step(1e-4)
     assert world.finish_loop().deactivated == 0
 
