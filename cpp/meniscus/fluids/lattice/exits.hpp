@@ -1,6 +1,7 @@
 /// Populations that leave the box: where they arrive again, and what sides do to them.
 #pragma once
 
+#include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/lattice/collision.hpp"
 #include "meniscus/fluids/lattice/populations.hpp"
 #include "meniscus/fluids/lattice/sides.hpp"

@@ -109,8 +109,8 @@ void RodForce::add_forces(std::span<const Point> x, std::span<Point> f) const {
 void RodForce::linearise(std::span<const Point> x, Tangent tangent) {
   const Index slots = strands_->slots();
   if (matrix_.size() == 0) {
-    matrix_ = Block<double>(pack_size * 4 * band_row * slots);
-    twists_ = Block<double>(pack_size * 2 * slots);
+    matrix_ = core::Block<double>(pack_size * 4 * band_row * slots);
+    twists_ = core::Block<double>(pack_size * 2 * slots);
   }
   strands_->for_groups([&](const auto& g, auto& s, Index n) {
     gather(g, x, s.x);
@@ -221,7 +221,7 @@ double RodForce::strain_rate(std::span<const Point> x, std::span<const Point> v)
 
 std::size_t RodForce::nbytes() const {
   std::size_t bytes = strands_->nbytes() + std::span<const double>(energies_.begin(), energies_.end()).size_bytes();
-  for (const Block<double>* b : {&matrix_, &twists_}) bytes += std::span<const double>(b->begin(), b->end()).size_bytes();
+  for (const core::Block<double>* b : {&matrix_, &twists_}) bytes += std::span<const double>(b->begin(), b->end()).size_bytes();
   return bytes;
 }
 

@@ -34,9 +34,9 @@ class RodForce final : public Force {
  private:
   std::shared_ptr<RodStrands> strands_;
   /// Per strand, J.
-  mutable Block<double> energies_;
+  mutable core::Block<double> energies_;
   /// Of the last linearisation: the matrix, and the factors of its twists (eight lanes each).
-  Block<double> matrix_, twists_;
+  core::Block<double> matrix_, twists_;
 };
 
 }  // namespace meniscus::solids::hair

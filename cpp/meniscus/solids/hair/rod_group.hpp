@@ -5,6 +5,7 @@
 #include "meniscus/solids/hair/rod_strands.hpp"
 
 #include <array>
+#include <utility>
 
 namespace meniscus::solids::hair {
 
@@ -59,7 +60,7 @@ struct RodStrands::Group {
 };
 
 struct RodStrands::Scratch {
-  Block<double> memory;
+  core::Block<double> memory;
   Index slots;
   PackVec3 *x, *trial, *target;
   Pack *mass, *free;
@@ -68,7 +69,7 @@ struct RodStrands::Scratch {
 
   explicit Scratch(Index most) : slots(most) {
     const Index per_slot = 3 * 3 + 2 + 2 * 8 + 4 + 4, rows = 4 * most;
-    memory = Block<double>(pack_size * (per_slot * most + 2 * band + band_entries(rows)));
+    memory = core::Block<double>(pack_size * (per_slot * most + 2 * band + band_entries(rows)));
     auto* p = reinterpret_cast<Pack*>(memory.data());
     const auto packs = [&](Index n) { return std::exchange(p, p + n); };
     const auto vectors = [&](Index n) { return reinterpret_cast<PackVec3*>(packs(3 * n)); };

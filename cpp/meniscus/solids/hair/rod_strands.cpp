@@ -86,8 +86,8 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
     first_[g + 1] = first_[g] + slots;
   }
   const Index stride = pack_size * first_.back();
-  law_ = Block<double>(law_planes * stride);
-  state_ = Block<double>(state_planes * stride);
+  law_ = core::Block<double>(law_planes * stride);
+  state_ = core::Block<double>(state_planes * stride);
   std::fill(law_.begin(), law_.end(), 0.0);
   std::fill(state_.begin(), state_.end(), 0.0);
   for (Index i = 0; i < stride; ++i) {
@@ -156,7 +156,7 @@ RodStrands::~RodStrands() = default;
 
 std::size_t RodStrands::nbytes() const {
   const std::lock_guard lock(mutex_);
-  const auto bytes_of = [](const Block<double>& b) { return std::span<const double>(b.begin(), b.end()).size_bytes(); };
+  const auto bytes_of = [](const core::Block<double>& b) { return std::span<const double>(b.begin(), b.end()).size_bytes(); };
   std::size_t bytes = bytes_of(law_) + bytes_of(state_) + std::span(offsets_).size_bytes() + std::span(members_).size_bytes() +
                       std::span(first_).size_bytes() + std::span(length_).size_bytes();
   for (const auto& s : free_) bytes += bytes_of(s->memory);

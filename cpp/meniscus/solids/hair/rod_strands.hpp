@@ -148,7 +148,7 @@ class RodStrands {
   std::vector<double> length_;
   Index most_slots_ = 0;
   /// Constants and state, one plane per quantity, eight lanes per slot.
-  Block<double> law_, state_;
+  core::Block<double> law_, state_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> free_;
 };
