@@ -55,6 +55,7 @@ void bind_control(py::module_& m);
 void bind_volume_budget(py::module_& m);
 void bind_liquid_exchange(py::module_& m);
 void bind_liquid_seeding(py::module_& m);
+void bind_whitewater(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_lattice(py::module_& m);
@@ -156,6 +157,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_tet_vof(fluids);
   bind_liquid_exchange(fluids);
   bind_liquid_seeding(fluids);
+  bind_whitewater(fluids);
   bind_tet_projection(fluids);
   bind_shallow_water(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");

@@ -29,7 +29,7 @@ class ShellWater(Water):
     """A scene that steps one `ShellCoupling` of water, its attribute `coupling`."""
 
     on_ranks: ClassVar[bool] = False
-    stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
+    stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES, "whitewater")
     stepped: ClassVar[str] = "coupling"
 
     refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")

@@ -12,7 +12,8 @@ from meniscus.fluids import TransportOptions
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import Grid, ScalarField
+from meniscus.fluids.whitewater.solver import Whitewater
+from meniscus.grid import Grid, Particles, ScalarField
 from meniscus.grid.transport.advection import Limiter, Method
 from meniscus.io.frames import FrameData
 from meniscus.scenes.fluid import FluidScene
@@ -25,9 +26,14 @@ from meniscus.surface import Box, LevelSet, Shape
 class Water(FluidScene[LiquidSolver]):
     """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` passes to `use`."""
 
-    stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
+    stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages, "whitewater")
     frames_per_second: ClassVar[float] = 24.0
-    shows: ClassVar[Mapping[str, str]] = {"liquid": "solver.levelset", "velocity": "solver.velocity", "spray": "solver.particles.spray"}
+    shows: ClassVar[Mapping[str, str]] = {
+        "liquid": "solver.levelset",
+        "velocity": "solver.velocity",
+        "spray": "solver.particles.spray",
+        "whitewater": "white_particles",
+    }
 
     cfl: float = parameter(1.0, "cells that the fastest liquid passes in a step")
     method: Method = parameter("maccormack", "transport of the velocity")
@@ -35,6 +41,7 @@ class Water(FluidScene[LiquidSolver]):
     surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface")
     tracking: Tracking = parameter("particle-level-set", "of the surface")
     spray: bool = parameter(True, "let escaped particles fly on as drops")
+    whitewater: bool = parameter(False, "spray, foam and bubbles where the water takes in air, which do not act on it")
     drift_correction: bool = parameter(True, "keep the volume of every part of the liquid")
     azimuth: float = parameter(28.0, "of the camera, degrees")
     elevation: float = parameter(18.0, "of the camera, degrees")
@@ -50,6 +57,23 @@ class Water(FluidScene[LiquidSolver]):
             drift_correction=self.drift_correction,
             **more,
         )
+
+    def use(self, solver: LiquidSolver) -> None:
+        """Set the solver of the run, and let whitewater follow it if the parameters say so."""
+        super().use(solver)
+        self.white: Whitewater | None = self.declare("white", Whitewater(solver) if self.whitewater else None, optional=False)
+
+    @property
+    def white_particles(self) -> Particles | None:
+        """Spray, foam and bubbles, or None."""
+        return None if self.white is None else self.white.particles
+
+    def advance(self, time: float, dt: float) -> None:
+        """Step the water, then what follows it."""
+        super().advance(time, dt)
+        if self.white is not None:
+            with self.stage("whitewater"):
+                self.white.step(dt)
 
     def report(self, time: float) -> dict[str, float]:
         """Volumes, their error, the number of drops, energy, largest speed, and the iterations of the pressure in the last step."""
@@ -96,6 +120,7 @@ class Water(FluidScene[LiquidSolver]):
             "camera": Camera(azimuth=self.azimuth, elevation=self.elevation),
             "box": box_of(frame),
             **drops_of(frame, "spray"),
+            "whitewater": frame.particles.get("whitewater"),
         }
 
     def shown_surface(self, frame: FrameData) -> dict[str, Any]:

@@ -8,7 +8,6 @@ Source: Whitted 1980 (recursive rays); Born and Wolf 1999, section 1.5.2 (Fresne
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,13 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.surface import LevelSet
-from meniscus.viz.optics import WATER, Floats, developed, fresnel, normalized, sky
+from meniscus.viz.discs import Canvas, WhitewaterLike, draw_drops, draw_whitewater, require_balls
+from meniscus.viz.optics import developed
 from meniscus.viz.picture import Picture
 from meniscus.viz.smoke import Camera, UpAxis
 from meniscus.viz.view import View
 from meniscus.viz.water_light import Tracer
 from meniscus.viz.water_scene import Scene
-
-_AT_ONCE = 200_000  # samples of drops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +65,7 @@ def water(
     solids: Sequence[SurfaceLike] = (),
     spray: npt.NDArray[Any] | None = None,
     spray_radius: float | npt.NDArray[Any] | None = None,
+    whitewater: WhitewaterLike | None = None,
     size: tuple[int, int] = (640, 480),
     up: UpAxis = "z",
     camera: Camera | None = None,
@@ -84,6 +83,8 @@ def water(
         solids: surfaces, opaque.
         spray: positions (k, 3) of drops, m.
         spray_radius: of the drops, m: one number or (k,); without, a thousandth of the diagonal of the picture's box.
+        whitewater: white spray, foam and bubbles: the particles of `fluids.Whitewater`, or arrays by the names 'position' (k, 3),
+            'radius' (k,) and 'kind' (k,).
         size: width and height, pixels.
         up: the axis that points upward.
         camera: as for `smoke`; azimuth 0 looks along the last horizontal axis.
@@ -117,82 +118,12 @@ def water(
     directions = view.rays(count)
     color, depth = tracer.trace(np.broadcast_to(view.eye, directions.shape), directions)
     shape = (view.height * count, view.width * count)
+    tracer.in_water = tracer.in_water.reshape(shape)
     picture, depth = color.reshape(*shape, 3), depth.reshape(shape)
+    canvas = Canvas(picture, depth, view, count, tracer)
+    if whitewater is not None:
+        draw_whitewater(canvas, whitewater)
     if spray is not None and len(spray):
-        _draw_spray(picture, depth, view, count, spray, spray_radius, tracer)
+        draw_drops(canvas, *require_balls("spray", spray, 1e-3 * scene.diagonal if spray_radius is None else spray_radius))
     picture = picture.reshape(view.height, count, view.width, count, 3).mean(axis=(1, 3))
     return developed(picture)
-
-
-def _draw_spray(
-    picture: Floats, depth: Floats, view: View, samples: int, spray: Any, radius: float | npt.NDArray[Any] | None, tracer: Tracer
-) -> None:
-    """Draw drops as small balls that mirror the sky, in front of farther objects; drops smaller than a sample cover a part of it."""
-    centers = np.asarray(spray, dtype=np.float64)
-    if centers.ndim != 2 or centers.shape[1] != 3:
-        raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")
-    _checks.require_finite("spray", centers)
-    radii = np.broadcast_to(np.asarray(1e-3 * tracer.scene.diagonal if radius is None else radius, float), (len(centers),))
-    place, far = view.project(centers)
-    size = radii / np.maximum(far, 1e-9) * view.scale * samples
-    distance = np.linalg.norm(centers - view.eye, axis=1)
-    order = np.argsort(-far, kind="stable")
-    order = order[far[order] > 0]
-    discs = _Discs(samples * place[order], size[order], distance[order], depth.shape)
-    for part in discs.parts():
-        _draw_discs(picture, depth, view, tracer, discs, part)
-
-
-class _Discs:
-    """Drops as discs of samples, the farthest first."""
-
-    def __init__(self, place: Floats, size: Floats, distance: Floats, shape: tuple[int, int]) -> None:
-        self.place, self.distance, self.shape = place, distance, shape
-        self.radius = np.maximum(size, 0.5)
-        self.cover = np.minimum(1.0, (size / self.radius) ** 2)
-        ends = np.array(shape[::-1])
-        # Within a million samples around the picture, so that they are numbers of samples.
-        inside = np.clip(place, -1e6, 1e6)
-        reach = np.minimum(self.radius, 2e6)[:, None]
-        self.low = np.clip(np.floor(inside - reach).astype(np.int64), 0, ends)
-        self.count = np.maximum(np.clip(np.floor(inside + reach).astype(np.int64) + 1, 0, ends) - self.low, 0)
-
-    def parts(self) -> list[slice]:
-        """Return slices of drops with a limited number of samples in all."""
-        before = np.concatenate([[0], np.cumsum(self.count.prod(axis=1))])
-        cuts = [0]
-        while cuts[-1] < len(self.cover):
-            cuts.append(max(int(np.searchsorted(before, before[cuts[-1]] + _AT_ONCE, side="right")) - 1, cuts[-1] + 1))
-        return [slice(a, b) for a, b in itertools.pairwise(cuts)]
-
-
-def _draw_discs(picture: Floats, depth: Floats, view: View, tracer: Tracer, discs: _Discs, part: slice) -> None:
-    """Draw some drops over the picture."""
-    samples = discs.count[part].prod(axis=1)
-    of = np.repeat(np.arange(part.start, part.start + len(samples)), samples)
-    number = np.arange(len(of)) - np.repeat(np.cumsum(samples) - samples, samples)
-    wide = discs.count[of, 0]
-    x, y = discs.low[of, 0] + number % np.maximum(wide, 1), discs.low[of, 1] + number // np.maximum(wide, 1)
-    u, v = (x + 0.5 - discs.place[of, 0]) / discs.radius[of], (discs.place[of, 1] - y - 0.5) / discs.radius[of]
-    seen = (u * u + v * v <= 1) & (depth[y, x] > discs.distance[of])
-    if not seen.any():
-        return
-    x, y, u, v, of = x[seen], y[seen], u[seen], v[seen], of[seen]
-    w = np.sqrt(1 - u * u - v * v)
-    normal = u[:, None] * view.right + v[:, None] * view.above + w[:, None] * view.back
-    share = fresnel(np.maximum(w, 1e-3), np.full(len(w), 1 / WATER))[:, None]
-    mirrored = normalized(2 * w[:, None] * normal - view.back)
-    # A ball of water shows what is behind it upside down.
-    bent = normalized(-view.back - 1.2 * (u[:, None] * view.right + v[:, None] * view.above))
-    bent[:, tracer.axis] = np.maximum(bent[:, tracer.axis], 0.02)  # the floor is about as bright as the horizon
-    light = share * sky(mirrored, tracer.axis, tracer.sun) + (1 - share) * sky(bent, tracer.axis, tracer.sun)
-    # Drops over the same sample one after the other: first the farthest of each sample, then the next ones.
-    pixel = y * depth.shape[1] + x
-    sorting = np.argsort(pixel, kind="stable")
-    begins = np.flatnonzero(np.diff(pixel[sorting], prepend=-1))
-    turn = np.arange(len(pixel)) - np.repeat(begins, np.diff(begins, append=len(pixel)))
-    by_turn = np.argsort(turn, kind="stable")
-    for chosen in np.split(sorting[by_turn], np.cumsum(np.bincount(turn))[:-1]):
-        cover = discs.cover[of[chosen], None]
-        at = y[chosen], x[chosen]
-        picture[at] = (1 - cover) * picture[at] + cover * light[chosen]

@@ -12,15 +12,21 @@ from meniscus.viz.water_scene import Scene
 
 _ABSORPTION = np.array([2.6, 0.62, 0.38])  # over the length `clarity`
 _SCATTER = np.array([0.010, 0.075, 0.095])  # light scattered back from deep water
-_SUNLIGHT = np.array([1.0, 0.94, 0.83]) * 2.1
-_SKYLIGHT = np.array([0.58, 0.70, 0.88]) * 0.55
+SUNLIGHT = np.array([1.0, 0.94, 0.83]) * 2.1
+"""Red, green and blue of the sun on a surface that faces it."""
+SKYLIGHT = np.array([0.58, 0.70, 0.88]) * 0.55
+"""Red, green and blue of the whole sky."""
 _BOUNCES = 7
 _TEXELS = 192  # of the light map on the floor, along each axis
 _PHOTONS_PER_TEXEL = 4  # along each axis of a texel
 
 
 class Tracer:
-    """Follows rays through a scene."""
+    """Follows rays through a scene.
+
+    Attributes:
+        in_water: whether the rays that were traced last first meet water.
+    """
 
     def __init__(self, scene: Scene, axis: int, floor: float, clarity: float, sun: Floats, solid_color: Floats) -> None:
         self.scene, self.axis, self.floor, self.sun, self.solid_color = scene, axis, floor, sun, solid_color
@@ -29,6 +35,7 @@ class Tracer:
         self.reach = 40.0 * scene.diagonal
         self.push = 1e-6 * scene.diagonal
         self.map: Floats | None = None
+        self.in_water = np.zeros(0, bool)
 
     def hits(self, origins: Floats, directions: Floats) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], Floats]:
         """Return the first hits of rays: distance (at most `reach`), body (-1 nothing, -2 the floor), triangle and barycentric
@@ -62,6 +69,7 @@ class Tracer:
             far, body, triangle, barycentric = self.hits(x, d)
             if bounce == 0:
                 first[:] = far
+                self.in_water = body == 0
             self._pass_water(color, weight, active, inside, far)
             at = x + far[:, None] * d
             opaque = body != 0
@@ -128,7 +136,7 @@ class Tracer:
             cosine = np.clip(-dot(d[~opaque], normal), 1e-3, 1.0)
             share = fresnel(cosine, np.full(len(cosine), 1 / WATER))[:, None]
             mirrored = normalized(d[~opaque] + 2 * cosine[:, None] * normal)
-            result[~opaque] = share * sky(mirrored, self.axis, self.sun) + (1 - share) * (1.4 * _SCATTER + 0.12 * _SKYLIGHT)
+            result[~opaque] = share * sky(mirrored, self.axis, self.sun) + (1 - share) * (1.4 * _SCATTER + 0.12 * SKYLIGHT)
         return result
 
     def _opaque(
@@ -164,8 +172,8 @@ class Tracer:
             upward = 0.5 + 0.5 * normal[:, self.axis]
             glint = np.maximum(dot(normalized(normal * 2 * dot(normal, self.sun)[:, None] - self.sun), -d[solid]), 0) ** 40
             albedo = np.where((body[solid] == self.scene.frame)[:, None], 0.10, self.solid_color)
-            light = lit[:, None] * _SUNLIGHT + (0.25 + 0.75 * upward)[:, None] * _SKYLIGHT
-            result[solid] = albedo * light + 0.25 * (glint * lit)[:, None] * _SUNLIGHT
+            light = lit[:, None] * SUNLIGHT + (0.25 + 0.75 * upward)[:, None] * SKYLIGHT
+            result[solid] = albedo * light + 0.25 * (glint * lit)[:, None] * SUNLIGHT
         return result
 
     def _sunlit(self, x: Floats) -> Floats:
@@ -185,7 +193,7 @@ class Tracer:
         tone = 0.27 + 0.05 * checker - 0.09 * (joint < 0.02)
         away = np.linalg.norm(place - center, axis=1) / self.scene.diagonal
         albedo = tone[:, None] * np.array([1.0, 0.97, 0.92])
-        light = self._on_floor(place)[:, None] * _SUNLIGHT * self.sun[self.axis] + _SKYLIGHT
+        light = self._on_floor(place)[:, None] * SUNLIGHT * self.sun[self.axis] + SKYLIGHT
         haze = 1 - np.exp(-np.maximum(away - 1.2, 0) * 0.35)
         level = d.copy()
         level[:, self.axis] = 0.0

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.triangle_mesh import triangle_mesh
+from meniscus.viz.discs import WhitewaterLike, require_balls, whitewater_arrays
 from meniscus.viz.optics import WATER
 from meniscus.viz.path_tracing.stage import Description, bounds, floor, mesh, plain, sensor, sky_light
 from meniscus.viz.smoke import Camera, UpAxis
@@ -18,6 +19,8 @@ from meniscus.viz.view import View
 from meniscus.viz.water_scene import frame
 
 _ABSORPTION = (1.0, 0.24, 0.14)  # relative to that of red light
+_BUBBLE = 2  # kind of whitewater
+_FOAM = (0.88, 0.9, 0.92)
 _DROP = 2.0  # largest radius of a drop of spray in the picture, thousandths of the diagonal of its box
 
 
@@ -31,6 +34,7 @@ def water_scene(
     solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13),
     spray: npt.NDArray[Any] | None = None,
     spray_radius: float | npt.NDArray[Any] | None = None,
+    whitewater: WhitewaterLike | None = None,
     size: tuple[int, int] = (640, 480),
     up: UpAxis = "z",
     camera: Camera | None = None,
@@ -50,6 +54,7 @@ def water_scene(
         solid_color: red, green and blue from 0 to 1.
         spray: positions (k, 3) of drops, m.
         spray_radius: of the drops, m: one number or (k,); default: a thousandth of the diagonal of the box.
+        whitewater: spray and foam, white; and bubbles of air: as for `viz.water`.
         size: width and height, pixels.
         up: the axis that points upward.
         camera: as for `smoke_scene`.
@@ -85,19 +90,22 @@ def water_scene(
         scene["water"] = mesh(water.vertices, water.triangles, interface, normals=normals, interior=absorbing)
     for i, solid in enumerate(map(triangle_mesh, solids)):
         scene[f"solid {i}"] = mesh(solid.vertices, solid.triangles, plain(solid_color, glossy=True))
+    most = 1e-3 * _DROP * diagonal
     if spray is not None and len(spray):
-        centers = np.asarray(spray, np.float64)
-        if centers.ndim != 2 or centers.shape[1] != 3:
-            raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")
-        _checks.require_finite("spray", centers)
-        radii = np.minimum(1e-3 * diagonal if spray_radius is None else spray_radius, 1e-3 * _DROP * diagonal)
-        scene["spray"] = _drops(centers, np.broadcast_to(radii, (len(centers),)), interface)
+        centers, radii = require_balls("spray", spray, 1e-3 * diagonal if spray_radius is None else spray_radius)
+        scene["spray"] = _drops(centers, np.minimum(radii, most), interface, fine=True)
+    if whitewater is not None:
+        centers, radii, kind = whitewater_arrays(whitewater)
+        for name, chosen in (("foam", kind != _BUBBLE), ("bubbles", kind == _BUBBLE)):
+            if chosen.any():
+                look = plain(_FOAM) if name == "foam" else {**interface, "int_ior": 1.0, "ext_ior": WATER}
+                scene[name] = _drops(centers[chosen], np.minimum(radii[chosen], most), look, fine=False)
     return scene
 
 
-def _drops(centers: npt.NDArray[np.float64], radii: npt.NDArray[Any], bsdf: Description) -> Description:
-    """Return all drops as one mesh of balls with the normals of spheres."""
-    directions, faces = _ball()
+def _drops(centers: npt.NDArray[np.float64], radii: npt.NDArray[Any], bsdf: Description, *, fine: bool) -> Description:
+    """Return all drops as one mesh of balls with the normals of spheres; coarse ones have 8 triangles."""
+    directions, faces = _ball(2 if fine else 0)
     points = centers[:, None] + np.asarray(radii, np.float64)[:, None, None] * directions
     triangles = faces[None] + len(directions) * np.arange(len(centers))[:, None, None]
     return {
@@ -109,11 +117,11 @@ def _drops(centers: npt.NDArray[np.float64], radii: npt.NDArray[Any], bsdf: Desc
     }
 
 
-def _ball() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return an octahedron, divided twice, with its corners on the unit sphere: 66 points and 128 triangles."""
+def _ball(divisions: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return an octahedron, divided some times, with its corners on the unit sphere; after two, 66 points and 128 triangles."""
     points = [np.array(p, float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
     faces = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4), (2, 0, 5), (1, 2, 5), (3, 1, 5), (0, 3, 5)]
-    for _ in range(2):
+    for _ in range(divisions):
         middles: dict[tuple[int, int], int] = {}
 
         def middle(a: int, b: int, middles: dict[tuple[int, int], int] = middles) -> int:
