@@ -15,8 +15,9 @@ void bind_whitewater(py::module_& m) {
       .def(py::init([](double air_rate, double crest_rate, std::array<double, 2> air, std::array<double, 2> crest,
                        std::array<double, 2> energy, double spread, std::array<double, 2> radius, std::array<double, 2> lifetime,
                        std::uint64_t seed, Index most) {
-             return fluids::WhitewaterSources{air_rate, crest_rate, {air[0], air[1]}, {crest[0], crest[1]}, {energy[0], energy[1]},
-                                              spread,   radius,     lifetime,         seed,                 most};
+             return fluids::WhitewaterSources{
+                 air_rate, crest_rate, {air[0], air[1]}, {crest[0], crest[1]}, {energy[0], energy[1]}, spread, radius, lifetime,
+                 seed,     most};
            }),
            py::arg("air_rate"), py::arg("crest_rate"), py::arg("air"), py::arg("crest"), py::arg("energy"), py::arg("spread"),
            py::arg("radius"), py::arg("lifetime"), py::arg("seed"), py::arg("most"));
@@ -30,9 +31,8 @@ void bind_whitewater(py::module_& m) {
       []<class T, int D>(grid::ParticleSet& particles, MacField<T, D>& velocity, Field<T, D>& phi, Field<double, D>* solid,
                          const fluids::WhitewaterSources& sources, double layer, double dt, double time, std::uint32_t step,
                          Workspace& workspace) {
-        const auto e = interruptible([&] {
-          return fluids::emit_whitewater(particles, velocity, phi, solid, sources, layer, dt, time, step, workspace);
-        });
+        const auto e = interruptible(
+            [&] { return fluids::emit_whitewater(particles, velocity, phi, solid, sources, layer, dt, time, step, workspace); });
         return std::make_pair(e.emitted, e.wanted);
       },
       py::arg("particles"), py::arg("velocity"), py::arg("phi"), py::arg("solid"), py::arg("sources"), py::arg("layer"),

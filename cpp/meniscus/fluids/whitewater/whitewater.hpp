@@ -1,5 +1,5 @@
-/// Whitewater: spray, foam and bubbles where a liquid takes in air. They are particles that follow the liquid and the air above it,
-/// and do not act on them.
+/// Whitewater: spray, foam and bubbles where a liquid takes in air. They are particles that follow the liquid and the air above
+/// it, and do not act on them.
 ///
 /// Source: Ihmsen, Akinci, Akinci and Teschner 2012, "Unified spray, foam and bubbles for particle-based fluids", sections 3.1 to
 /// 3.3, on the velocity and the level set of a grid. Terminal speeds take the place of the printed drag and buoyancy.
@@ -20,13 +20,13 @@ struct Ramp {
 
 /// What a cell at the surface sends out in a second: Φ_speed (air_rate Φ_air + crest_rate Φ_crest) particles.
 struct WhitewaterSources {
-  double air_rate = 0.0;    ///< 1/s
-  double crest_rate = 0.0;  ///< 1/s
-  Ramp air;                 ///< of the mean speed at which the liquid around comes towards a cell or passes it, m/s
-  Ramp crest;               ///< of the curvature of the surface times the spacing, where the liquid moves along its normal
-  Ramp energy;              ///< of half the square of the speed, m^2/s^2
-  double spread = 0.0;      ///< speed in a random direction, in parts of that of `air`
-  std::array<double, 2> radius{};    ///< m, between which the radii lie
+  double air_rate = 0.0;           ///< 1/s
+  double crest_rate = 0.0;         ///< 1/s
+  Ramp air;                        ///< of the mean speed at which the liquid around comes towards a cell or passes it, m/s
+  Ramp crest;                      ///< of the curvature of the surface times the spacing, where the liquid moves along its normal
+  Ramp energy;                     ///< of half the square of the speed, m^2/s^2
+  double spread = 0.0;             ///< speed in a random direction, in parts of that of `air`
+  std::array<double, 2> radius{};  ///< m, between which the radii lie
   std::array<double, 2> lifetime{};  ///< s, likewise
   std::uint64_t seed = 0;
   Index most = 0;  ///< particles that there may be; the sources of a step are cut alike so that no more come
@@ -34,10 +34,10 @@ struct WhitewaterSources {
 
 /// How particles move.
 struct WhitewaterMotion {
-  double air_drag = 0.0;       ///< of spray, 1/s
-  double rise = 0.0;           ///< terminal speed of bubbles, m/s
-  double response = 0.0;       ///< s in which bubbles and foam take the velocity of the liquid
-  double layer = 0.0;          ///< half the thickness of the foam, m: spray is above, bubbles are below
+  double air_drag = 0.0;  ///< of spray, 1/s
+  double rise = 0.0;      ///< terminal speed of bubbles, m/s
+  double response = 0.0;  ///< s in which bubbles and foam take the velocity of the liquid
+  double layer = 0.0;     ///< half the thickness of the foam, m: spray is above, bubbles are below
 };
 
 struct WhitewaterEmission {

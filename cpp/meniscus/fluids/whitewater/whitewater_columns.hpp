@@ -24,8 +24,7 @@ struct WhitewaterColumns {
 
 /// The kind of a particle at a signed distance, m, from the surface.
 inline std::uint8_t kind_at(double phi, double layer) {
-  const WhitewaterKind kind =
-      phi > layer ? WhitewaterKind::spray : phi < -layer ? WhitewaterKind::bubble : WhitewaterKind::foam;
+  const WhitewaterKind kind = phi > layer ? WhitewaterKind::spray : phi < -layer ? WhitewaterKind::bubble : WhitewaterKind::foam;
   return static_cast<std::uint8_t>(kind);
 }
 

@@ -4,6 +4,7 @@
 #include "meniscus/fluids/whitewater/whitewater_columns.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,63 +53,77 @@ Index move_whitewater(grid::ParticleSet& particles, grid::MacField<T, D>& veloci
   phi.fill_ghosts(time);
   std::optional<grid::FieldProbe<double, D>> wall;
   if (solid) wall.emplace(*solid);
-  const grid::FieldProbe<T, D> surface(phi);
-  const auto carried = workspace.take<T>(n * D);
-  const auto flow = workspace.take<T>(n * D);
-  std::copy_n(s.position, n * D, carried.data());
-  grid::sample_points(velocity, s.position, n, time, flow.data());
-  grid::advance_points(velocity, carried.data(), n, dt, grid::Trace::midpoint, grid::OutsidePoints::keep, time, workspace);
+  const grid::FieldProbe<T, D> distance(phi);
+  // What the liquid carries: foam and bubbles.
+  const auto levels = workspace.take<T>(n);
+  grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, levels.data());
+  const auto in_air = [&](Index i) { return static_cast<double>(levels.data()[i]) > motion.layer; };
+  const auto wet = surface::list_indices(
+      n,
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end; ++i)
+          if (!in_air(i)) take(i);
+      },
+      workspace);
+  const auto carried = workspace.take<T>(wet.size * D);
+  const auto flow = workspace.take<T>(wet.size * D);
+  for (Index k = 0; k < wet.size; ++k) std::copy_n(s.position + wet.index[k] * D, D, carried.data() + k * D);
+  grid::sample_points(velocity, carried.data(), wet.size, time, flow.data());
+  grid::advance_points(velocity, carried.data(), wet.size, dt, grid::Trace::midpoint, grid::OutsidePoints::keep, time, workspace);
   const auto flags = workspace.take<std::uint8_t>(n);
   const double strength = gravity.norm();
   const Vec<double, D> up = strength > 0.0 ? Vec<double, D>(-gravity / strength) : Vec<double, D>(Vec<double, D>::Zero());
   const Vec<double, D> zero = Vec<double, D>::Zero();
   const double rate = 1.0 / motion.response;
   const NoInterrupts commit;
+  const auto put = [&](Index i, const Vec<double, D>& x, const Vec<double, D>& v) {
+    for (int d = 0; d < D; ++d) {
+      s.position[i * D + d] = static_cast<T>(x[d]);
+      s.velocity[i * D + d] = static_cast<T>(v[d]);
+    }
+    flags.data()[i] = s.lifetime[i] <= T(0);
+  };
+  const auto place = [&](Index i) {
+    return Vec<double, D>(Eigen::Map<const Vec<T, D>>(s.position + i * D).template cast<double>());
+  };
+  const auto speed = [&](Index i) {
+    return Vec<double, D>(Eigen::Map<const Vec<T, D>>(s.velocity + i * D).template cast<double>());
+  };
   parallel_for(0, n, 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      T* const to = s.position + i * D;
-      const Vec<double, D> x = Eigen::Map<const Vec<T, D>>(to).template cast<double>();
-      Vec<double, D> v = Eigen::Map<const Vec<T, D>>(s.velocity + i * D).template cast<double>();
-      const grid::ProbedValue<D> level = surface(x);
-      const auto kind = static_cast<WhitewaterKind>(kind_at(level.value, motion.layer));
-      Vec<double, D> after;
-      if (kind == WhitewaterKind::spray) {
-        if (wall) {
-          const grid::ProbedValue<D> near = (*wall)(x);
-          const double slope = near.gradient.norm();
-          if (near.value < at_wall * h && slope > 0.0) v -= std::min(0.0, v.dot(near.gradient) / slope) / slope * near.gradient;
-        }
-        stop_at_sides<D>(grid, x, v);
-        if (motion.air_drag > 0.0) {
-          const Relaxed<D> fall(v, gravity / motion.air_drag, motion.air_drag, dt);
-          after = x + dt * fall.mean;
-          v = fall.end;
-        } else {
-          after = x + dt * (v + 0.5 * dt * gravity);
-          v += dt * gravity;
-        }
+      if (!in_air(i)) continue;
+      const Vec<double, D> x = place(i);
+      Vec<double, D> v = speed(i);
+      if (wall) {
+        const grid::ProbedValue<D> near = (*wall)(x);
+        const double slope = near.gradient.norm();
+        if (near.value < at_wall * h && slope > 0.0) v -= std::min(0.0, v.dot(near.gradient) / slope) / slope * near.gradient;
+      }
+      stop_at_sides<D>(grid, x, v);
+      if (motion.air_drag > 0.0) {
+        const Relaxed<D> fall(v, gravity / motion.air_drag, motion.air_drag, dt);
+        put(i, x + dt * fall.mean, fall.end);
       } else {
-        // Beside the liquid, which carries it: what is left of its own velocity, and the rise.
-        const Vec<double, D> u = Eigen::Map<const Vec<T, D>>(flow.data() + i * D).template cast<double>();
-        const bool bubble = kind == WhitewaterKind::bubble;
-        const Relaxed<D> own(v - u, bubble ? Vec<double, D>(motion.rise * up) : zero, rate, dt);
-        after = Eigen::Map<const Vec<T, D>>(carried.data() + i * D).template cast<double>() + dt * own.mean;
-        if (!bubble) {
-          // Foam lies on the surface; what is off it comes back no faster than bubbles rise.
-          const double slope = level.gradient.norm();
-          if (slope > 0.0) {
-            const double back = std::clamp(level.value / slope, -motion.rise * dt, motion.rise * dt);
-            after -= back / slope * level.gradient;
-          }
-          s.lifetime[i] -= static_cast<T>(dt);
-        }
-        v = u + own.end;
+        put(i, x + dt * (v + 0.5 * dt * gravity), v + dt * gravity);
       }
-      for (int d = 0; d < D; ++d) {
-        to[d] = static_cast<T>(after[d]);
-        s.velocity[i * D + d] = static_cast<T>(v[d]);
+    }
+  });
+  parallel_for(0, wet.size, 1024, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      const Index i = wet.index[k];
+      const Vec<double, D> u = Eigen::Map<const Vec<T, D>>(flow.data() + k * D).template cast<double>();
+      const bool bubble = static_cast<double>(levels.data()[i]) < -motion.layer;
+      // Beside the liquid, which carries it: what is left of its own velocity, and the rise.
+      const Relaxed<D> own(speed(i) - u, bubble ? Vec<double, D>(motion.rise * up) : zero, rate, dt);
+      Vec<double, D> after = Eigen::Map<const Vec<T, D>>(carried.data() + k * D).template cast<double>() + dt * own.mean;
+      if (!bubble) {
+        // Foam lies on the surface; what is off it comes back no faster than bubbles rise.
+        const grid::ProbedValue<D> level = distance(place(i));
+        if (const double slope = level.gradient.norm(); slope > 0.0)
+          after -= std::clamp(level.value / slope, -motion.rise * dt, motion.rise * dt) / slope * level.gradient;
+        s.lifetime[i] -= static_cast<T>(dt);
       }
-      flags.data()[i] = s.lifetime[i] <= T(0);
+      put(i, after, u + own.end);
     }
   });
   const Index before = particles.size();
@@ -125,10 +140,9 @@ void sort_whitewater(grid::ParticleSet& particles, grid::Field<T, D>& phi, doubl
   for (Index i = 0; i < n; ++i) s.kind[i] = kind_at(static_cast<double>(level.data()[i]), layer);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
-  template Index move_whitewater<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, grid::Field<T, D>&,                    \
-                                       grid::Field<double, D>*, const Vec<double, D>&, const WhitewaterMotion&, double,  \
-                                       double, Workspace&);                                                              \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template Index move_whitewater<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, grid::Field<T, D>&, grid::Field<double, D>*, \
+                                       const Vec<double, D>&, const WhitewaterMotion&, double, double, Workspace&);            \
   template void sort_whitewater<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -20,6 +20,7 @@ from meniscus.grid.particles.storage import Particles
 
 WhitewaterKind = Literal["spray", "foam", "bubble"]
 WHITEWATER_KIND = CoreOption(WhitewaterKind, _fluids.WhitewaterKind)
+_SORTED_EVERY = 8  # steps; in the order of their cells particles find what is around them in the cache
 
 
 class Whitewater(Solver[WhitewaterReport]):
@@ -92,10 +93,12 @@ class Whitewater(Solver[WhitewaterReport]):
         report.emitted, report.wanted = _fluids.emit_whitewater(*parts, self._sources, self._layer, *key, self._workspace)
         self.totals["emitted"] += report.emitted
 
-    @stage(reads=("particles", "totals"), writes=("particles", "totals"), positive=True)
+    @stage(reads=("particles", "totals", "steps"), writes=("particles", "totals"), positive=True)
     def move(self, dt: float) -> None:
         """Move all particles for dt by their kind, and remove the foam that is too old."""
         liquid = self.liquid
+        if self.steps % _SORTED_EVERY == 0:
+            self.particles.sort_by_cell(liquid.grid, workspace=self._workspace)
         parts = self.particles._core, liquid.velocity._core, liquid.levelset.field._core, self._solid(), liquid.gravity.tolist()
         expired = _fluids.move_whitewater(*parts, self._motion, dt, liquid.time, self._workspace)
         self.running_report.expired = expired
