@@ -43,8 +43,8 @@ class Whitewater(Solver[WhitewaterReport]):
     Attributes:
         liquid: the solver.
         options: as given.
-        particles: `Particles` of the dtype of the liquid's velocity, with the columns 'velocity' (m/s), 'radius' (m), 'lifetime' (s that are
-            left) and 'kind' (0 spray, 1 foam, 2 bubble).
+        particles: `Particles` of the dtype of the liquid's velocity, with the columns 'velocity' (m/s), 'radius' (m), 'lifetime' (s that
+            are left) and 'kind' (0 spray, 1 foam, 2 bubble).
         time: s since the start.
         totals: particles since the start that were 'emitted', 'expired' and 'left', of the rank.
 
