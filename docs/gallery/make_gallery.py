@@ -82,9 +82,8 @@ ENTRIES = (
         name="ball-splash",
         title="Ball splash",
         caption="A ball that was thrown into a pool. A particle level set tracks the surface; markers that escape from it become spray.",
-        scene="ball-splash --end 0.5 --frames 12",
-        frame=7,
-        samples=64,
+        scene="ball-splash --whitewater --end 0.5 --frames 12",
+        frame=3,
     ),
     Entry(
         name="dam-break",
