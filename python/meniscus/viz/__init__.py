@@ -3,6 +3,7 @@
 
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
+from meniscus.viz.comparison import compare, compare_runs
 from meniscus.viz.cutaway import TetColors, cutaway
 from meniscus.viz.interactive import View, view3d
 from meniscus.viz.live import LiveView, live
@@ -23,6 +24,8 @@ __all__ = [
     "WaterLook",
     "animate",
     "animations",
+    "compare",
+    "compare_runs",
     "contours",
     "cutaway",
     "image",
