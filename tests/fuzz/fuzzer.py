@@ -41,7 +41,7 @@ LEFT_OUT = {
     "view3d",
     "animations",
     "compare_runs",
-,}
+}
 ALLOWED = (
     TypeError,
     ValueError,
