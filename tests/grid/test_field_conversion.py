@@ -51,3 +51,14 @@ def test_images_of_pyvista_hold_the_values_at_their_places(shape: tuple[int, ...
     flow = ms.MacField.from_function(grid, lambda x, t: 2 * x, boundary=ms.Open()).to_pyvista()
     inside = 2 * flow.cell_centers().points * (np.arange(3) < len(shape))
     np.testing.assert_allclose(flow.cell_data["velocity"], inside, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [ms.CellField, ms.NodeField])
+def test_other_libraries_take_the_memory_of_a_field(kind: type) -> None:
+    field = kind(ms.Grid((5, 6, 7), 0.1))
+    taken = np.from_dlpack(field)
+    assert np.shares_memory(taken, field.array)
+    field[1, 2, 3] = 5.0
+    assert taken[1, 2, 3] == 5.0
+    field.array = np.from_dlpack(field) * 2
+    assert field[1, 2, 3] == 10.0

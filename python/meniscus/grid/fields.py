@@ -153,6 +153,14 @@ class ScalarField(FieldArithmetic, _Field):
         """`array`, so that NumPy takes the field as one: `np.asarray(field)` is the writable view, `np.max(field)` a number."""
         return np.array(self.array, dtype=dtype, copy=copy) if copy or dtype is not None else self.array
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """The memory of `array` for other libraries: `torch.from_dlpack(field)`, `jax.dlpack.from_dlpack(field)`. Nothing is copied."""
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The processor's memory."""
+        return self.array.__dlpack_device__()
+
     def to_xarray(self, name: str | None = None) -> Any:
         """Return an `xarray.DataArray` over the memory of the field, with positions (m) of the samples; ImportError without xarray."""
         return conversion.scalar_to_xarray(self, name)
