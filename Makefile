@@ -35,7 +35,7 @@ PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
 .PHONY: help demo test test-all fuzz fuzz-sanitized bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread \
-  test-cpp build-cost test-cost package address-package wheel clean distclean FORCE
+  test-cpp build-cost test-cost package address-package wheel wheels clean distclean FORCE
 
 help:
 	@echo "make demo      build, pour water on a ball, on tetrahedra and a grid coupled, and say where the pictures are"
@@ -52,6 +52,7 @@ help:
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make wheel     a wheel for Linux in dist, tried out in an empty environment that has no compiler"
+	@echo "make wheels    the same for every Python from 3.10 on that is installed (PYTHONS='python3.12' for one)"
 	@echo "make build-cost  a build from nothing that measures the processor time of every file"
 	@echo "make test-cost  the fast Python tests, the processor time of every room, and which take longest"
 	@echo "make clean     remove everything that was built; make distclean also removes .venv"
@@ -156,6 +157,11 @@ wheel: $(STAMPS)/package $(STAMPS)/packages-wheel
 	@$(PIP) wheel -q --no-build-isolation --no-deps -w build/wheel .
 	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' --exclude 'libmpi.so.*' --exclude 'libHYPRE*' -w dist build/wheel/meniscus_sim-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
 	@.ci/check_wheel "$$(ls -t dist/meniscus_sim-*.whl | head -1)" "$(RUN)"
+
+# Each has an environment of its own. Those of all platforms are built by .github/workflows/wheels.yml.
+PYTHONS ?= $(foreach v,10 11 12 13 14,$(shell command -v python3.$(v)))
+wheels:
+	@for python in $(PYTHONS); do $(MAKE) wheel PYTHON="$$python" VENV="build/environments/$$(basename "$$python")" || exit 1; done
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
 
