@@ -89,9 +89,8 @@ ENTRIES = (
         name="dam-break",
         title="Breaking dam",
         caption="A column of water has collapsed and climbs the opposite wall.",
-        scene="dam-break --resolution 80 --end 0.36 --frames 24",
-        frame=17,
-        samples=64,
+        scene="dam-break --whitewater --resolution 80 --end 0.36 --frames 24",
+        frame=14,
     ),
     Entry(
         name="flag",

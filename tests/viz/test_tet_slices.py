@@ -101,6 +101,7 @@ def test_the_edges_of_a_box_can_be_left_out() -> None:
     box = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
     ball = mesh.icosphere(2, 0.5)
     with_edges, without = (
-        np.asarray(viz.water(ball.vertices, ball.triangles, box=box, edges=edges, size=(80, 60))).astype(int) for edges in (True, False)
+        np.asarray(viz.water(ball.vertices, ball.triangles, box=box, look=viz.WaterLook(edges=edges), size=(80, 60))).astype(int)
+        for edges in (True, False)
     )
     assert (np.abs(with_edges - without).max(axis=2) > 30).sum() > 50

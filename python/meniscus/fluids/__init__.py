@@ -48,7 +48,7 @@ from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffus
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
-from meniscus.fluids.whitewater.options import WhitewaterOptions, WhitewaterReport
+from meniscus.fluids.whitewater.options import WhitewaterOptions, WhitewaterReport, WhitewaterSources
 from meniscus.fluids.whitewater.solver import Whitewater
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.transport.nodes import advect_at_nodes
@@ -112,6 +112,7 @@ __all__ = [
     "Whitewater",
     "WhitewaterOptions",
     "WhitewaterReport",
+    "WhitewaterSources",
     "add_acceleration",
     "add_buoyancy",
     "add_vortex_forces",

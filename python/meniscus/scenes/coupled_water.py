@@ -205,13 +205,12 @@ class CoupledWater(Scene):
         from meniscus import viz
 
         if self.show == "layers":
-            shown = {**self._shown(frame), "look": viz.WaterLook(**self._look(frame))}
+            shown = {**self._shown(frame), "look": viz.WaterLook(edges=False, **self._look(frame))}
             return layers(frame, shown, round(0.875 * self.width), title=f"t = {frame.time:.2f} s")
         return viz.water(
             **self._shown(frame),
             size=(self.width, round(self.width / self.aspect)),
-            edges=False,
-            look=viz.WaterLook(caustics=self.caustics, **self._look(frame)),
+            look=viz.WaterLook(edges=False, caustics=self.caustics, **self._look(frame)),
         )
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any] | None:

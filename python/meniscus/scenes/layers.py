@@ -30,7 +30,7 @@ def layers(frame: FrameData, shown: dict[str, Any], width: int, *, title: str = 
 
     size = _size(shown["box"], "xyz".index(shown["up"]), width)
     grid = {**meshed(liquid_of(frame)), **drops_of(frame)}
-    pictures = [viz.water(**{**shown, **part}, size=size, edges=False) for part in (grid, surface_of(frame, ""), {})]
+    pictures = [viz.water(**{**shown, **part}, size=size) for part in (grid, surface_of(frame, ""), {})]
     row = [pictures[0], _tetrahedra(frame, shown, size, title), pictures[1], pictures[2]]
     return np.concatenate([np.asarray(p) for p in row], axis=1)
 

@@ -212,8 +212,7 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
         solids=solids,
         **drops_of(frame, f"{prefix}apart", f"{prefix}drops"),
         box=box,
-        edges=False,
-        look=viz.WaterLook(solid_color=(0.42, 0.16, 0.07), clarity=0.15 * math.dist(*box)),
+        look=viz.WaterLook(edges=False, solid_color=(0.42, 0.16, 0.07), clarity=0.15 * math.dist(*box)),
         camera=viz.Camera(azimuth=azimuth, elevation=elevation),
         **more,
     )

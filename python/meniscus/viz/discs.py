@@ -37,7 +37,7 @@ class Canvas:
     tracer: Tracer
 
 
-def require_balls(name: str, centers: Any, radius: Any) -> tuple[Floats, Floats]:
+def require_balls(name: str, centers: npt.ArrayLike, radius: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return positions (k, 3) and radii (k,). Raises ValueError for other shapes and values that are not finite."""
     x = np.asarray(centers, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != 3:

@@ -38,6 +38,7 @@ class WaterLook:
         floor: height, m; default: the lowest point of the box.
         solid_color: red, green and blue from 0 to 1.
         samples: rays per pixel along each axis.
+        edges: whether the edges of the box are drawn; they throw shadows.
     """
 
     clarity: float | None = None
@@ -46,6 +47,7 @@ class WaterLook:
     floor: float | None = None
     solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13)
     samples: int = 2
+    edges: bool = True
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
@@ -70,7 +72,6 @@ def water(
     up: UpAxis = "z",
     camera: Camera | None = None,
     box: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    edges: bool = True,
     look: WaterLook | None = None,
 ) -> Picture:
     """Return a picture of water under a clear sky, on a tiled floor, with solids in it and drops around it.
@@ -89,7 +90,6 @@ def water(
         up: the axis that points upward.
         camera: as for `smoke`; azimuth 0 looks along the last horizontal axis.
         box: lowest and highest corner, m, of what the picture contains and is framed by; default: the bounds of the meshes, no frame.
-        edges: whether the edges of the box are drawn; they throw shadows.
         look: default `WaterLook()`.
 
     Returns:
@@ -102,9 +102,9 @@ def water(
         if surface.grid.dimension != 3:
             raise ValueError("surface must be a 3-D level set, not a 2-D one; liquid2d draws that")
         surface, triangles, normals = surface.to_mesh(normals=True)
-    scene = Scene(surface, triangles, normals, solids, box, edges=_checks.flag("edges", edges))
-    axis = "xyz".index(_checks.choice("up", up, UpAxis))
     look = WaterLook() if look is None else _checks.one_of_type("look", look, WaterLook)
+    scene = Scene(surface, triangles, normals, solids, box, edges=look.edges)
+    axis = "xyz".index(_checks.choice("up", up, UpAxis))
     count = look.samples
     view = View(scene.low, scene.high, axis, camera or Camera(azimuth=28, elevation=22), size)
     base = float(scene.low[axis]) if look.floor is None else look.floor

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.fluids import LiquidSolver, ParticleLiquidSolver, Whitewater, WhitewaterOptions
+from meniscus.fluids import LiquidSolver, ParticleLiquidSolver, Whitewater, WhitewaterOptions, WhitewaterSources
 from meniscus.surface import Box, Sphere
 
 G = 9.81
@@ -23,7 +23,7 @@ def still_pool(dimension: int = 2, cells: int = 16, level: float = 0.5, **option
 
 
 def quiet(**options: Any) -> WhitewaterOptions:
-    return WhitewaterOptions(air_rate=0.0, crest_rate=0.0, **options)
+    return WhitewaterOptions(sources=WhitewaterSources(air_rate=0.0, crest_rate=0.0), **options)
 
 
 def add(white: Whitewater, positions: Any, velocity: Any = 0.0) -> None:
@@ -88,7 +88,7 @@ def test_foam_goes_with_the_liquid_and_onto_its_surface() -> None:
     np.testing.assert_allclose(white.particles.positions[:, 1], 0.5, atol=1e-9)
 
 
-def wanted_by_numpy(liquid: LiquidSolver, o: WhitewaterOptions, dt: float) -> float:
+def wanted_by_numpy(liquid: LiquidSolver, o: WhitewaterSources, dt: float) -> float:
     """The sources as sums over neighbours, in plain Python, away from the sides."""
     h, n = liquid.grid.spacing, liquid.grid.dimension
     phi = np.array(liquid.levelset.array)
@@ -143,8 +143,8 @@ def test_sources_are_the_sums_over_the_neighbours(dimension: int, cells: int, ra
     rng = np.random.default_rng(dimension)
     for d in range(dimension):
         liquid.velocity.component(d)[...] = rng.normal(size=liquid.velocity.component(d).shape) + (2.0 if d == 0 else 0.0)
-    o = WhitewaterOptions(air_rate=rates[0], crest_rate=rates[1], crest_bends=(0.0, 0.4))
-    white = Whitewater(liquid, o)
+    o = WhitewaterSources(air_rate=rates[0], crest_rate=rates[1], crest_bends=(0.0, 0.4))
+    white = Whitewater(liquid, WhitewaterOptions(sources=o))
     white.emit(0.01)
     assert white.running_report.wanted == pytest.approx(wanted_by_numpy(liquid, o, 0.01), rel=1e-10)
     assert white.running_report.wanted > 1
@@ -243,18 +243,18 @@ def test_same_bits_on_any_threads_and_after_restore_copy_and_pickle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("make", "message"),
     [
-        ({"air_rate": -1.0}, "air_rate must not be negative"),
-        ({"speeds": (5.0, 1.0)}, "speeds must be two numbers that rise"),
-        ({"lifetime": (0.0, 1.0)}, "lifetime must be two positive numbers"),
-        ({"response": 0.0}, "response must be positive"),
-        ({"most": -1}, "most must be at least 0"),
+        (lambda: WhitewaterSources(air_rate=-1.0), "air_rate must not be negative"),
+        (lambda: WhitewaterSources(speeds=(5.0, 1.0)), "speeds must be two numbers that rise"),
+        (lambda: WhitewaterOptions(lifetime=(0.0, 1.0)), "lifetime must be two positive numbers"),
+        (lambda: WhitewaterOptions(response=0.0), "response must be positive"),
+        (lambda: WhitewaterOptions(most=-1), "most must be at least 0"),
     ],
 )
-def test_wrong_options_are_one_sentence(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_one_sentence(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        WhitewaterOptions(**options)
+        make()
 
 
 def test_other_solvers_are_refused() -> None:

@@ -21,6 +21,7 @@ from meniscus.fluids import (
     SmokeSolver,
     TetVOF,
     VortexParticles,
+    Whitewater,
 )
 from meniscus.mesh import icosphere
 from meniscus.solids import (
@@ -278,6 +279,16 @@ def shallow_water(seed: int) -> ShallowWater:
     return made
 
 
+def whitewater(seed: int) -> Whitewater:
+    liquid = LiquidSolver(ms.Grid((8, 8), 1 / 8))
+    liquid.fill(ms.surface.Box((-1.0, -1.0), (2.0, 0.5)))
+    made = Whitewater(liquid)
+    x = np.random.default_rng(seed).random((4, 2))
+    made.particles.append(x, velocity=np.zeros((4, 2)), radius=np.full(4, 0.01), lifetime=np.ones(4))
+    made.step(0.01 * seed)
+    return made
+
+
 def water_on_both(seed: int) -> KDSMWater:
     liquid = LiquidSolver(ms.Grid((4, 4, 4), 0.6, origin=(-0.7, -0.7, -0.7)), LiquidOptions(expansion=True, gather=True))
     liquid.fill(ms.surface.Box((-1.0, -1.0, -1.0), (2.0, 2.0, 0.2 + 0.1 * seed)))
@@ -357,6 +368,7 @@ STATES = (
         members=("fluid", "world"),
     ),
     Specimen(ShallowWater, shallow_water, step),
+    Specimen(Whitewater, whitewater, step),
     Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )
 # Public states without a specimen, and where they are tested.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
@@ -13,8 +12,8 @@ _PARTS_OF_CELL = (0.03, 0.08)  # of the spacing: radii without others
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhitewaterOptions:
-    """Where whitewater comes from, and how it moves. Pairs are limits: below the first there is nothing, above the second all of it.
+class WhitewaterSources:
+    """Where whitewater comes from. Pairs are limits: below the first there is nothing, above the second all of it.
 
     Attributes:
         air_rate: particles a second that a cell at the surface sends out where liquid strikes liquid.
@@ -24,6 +23,30 @@ class WhitewaterOptions:
         speeds: m/s, of the liquid, as its energy; slower liquid takes in no air. Water that falls into water does from 0.8 to 1 m/s on
             (Chanson 1996, "Air bubble entrainment in free-surface turbulent shear flows").
         spread: speed in a random direction that particles get, in parts of that of `air_speeds`.
+    """
+
+    air_rate: float = 300.0
+    crest_rate: float = 300.0
+    air_speeds: Sequence[float] = (0.3, 3.0)
+    crest_bends: Sequence[float] = (0.2, 1.0)
+    speeds: Sequence[float] = (1.0, 5.0)
+    spread: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _require_not_negative(self, "air_rate", "crest_rate", "spread")
+        for name in ("air_speeds", "crest_bends", "speeds"):
+            low, high = _checks.vector(name, getattr(self, name), 2)
+            if not 0 <= low < high:
+                raise ValueError(f"{name} must be two numbers that rise, from 0 on, not {low:g} and {high:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhitewaterOptions:
+    """Numbers of `Whitewater`.
+
+    Attributes:
+        sources: where it comes from.
         radius: m, between which the radii lie; default: 0.03 and 0.08 cells.
         lifetime: s that foam lasts, between these. Spray and bubbles last until they are foam.
         air_drag: of spray, 1/s; 0: it flies freely.
@@ -35,12 +58,7 @@ class WhitewaterOptions:
         most: particles that there may be, on each rank; sources send out fewer when they would pass it.
     """
 
-    air_rate: float = 300.0
-    crest_rate: float = 300.0
-    air_speeds: Sequence[float] = (0.3, 3.0)
-    crest_bends: Sequence[float] = (0.2, 1.0)
-    speeds: Sequence[float] = (1.0, 5.0)
-    spread: float = 0.5
+    sources: WhitewaterSources = field(default_factory=WhitewaterSources)
     radius: Sequence[float] | None = None
     lifetime: Sequence[float] = (0.5, 3.0)
     air_drag: float = 0.0
@@ -52,14 +70,9 @@ class WhitewaterOptions:
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
-        for name in ("air_rate", "crest_rate", "spread", "air_drag", "rise"):
-            if _checks.number(name, getattr(self, name)) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
+        _checks.one_of_type("sources", self.sources, WhitewaterSources)
+        _require_not_negative(self, "air_drag", "rise")
         _checks.positive("response", self.response)
-        for name in ("air_speeds", "crest_bends", "speeds"):
-            low, high = _checks.vector(name, getattr(self, name), 2)
-            if not 0 <= low < high:
-                raise ValueError(f"{name} must be two numbers that rise, from 0 on, not {low:g} and {high:g}")
         for name in ("radius", "lifetime"):
             if getattr(self, name) is not None:
                 low, high = _checks.vector(name, getattr(self, name), 2)
@@ -74,17 +87,22 @@ class WhitewaterOptions:
         """Return half the thickness of the foam, m."""
         return 0.5 * spacing if self.layer is None else float(self.layer)
 
-    def sources(self, spacing: float) -> Any:
+    def core_sources(self, spacing: float) -> _fluids.WhitewaterSources:
         """Return the sources for the core."""
         radius = self.radius or tuple(part * spacing for part in _PARTS_OF_CELL)
-        energy = [0.5 * s * s for s in self.speeds]
-        rates = self.air_rate, self.crest_rate
-        limits = self.air_speeds, self.crest_bends, energy
-        return _fluids.WhitewaterSources(*rates, *limits, self.spread, radius, self.lifetime, self.seed, self.most)
+        s = self.sources
+        limits = s.air_speeds, s.crest_bends, [0.5 * v * v for v in s.speeds]
+        return _fluids.WhitewaterSources(s.air_rate, s.crest_rate, *limits, s.spread, radius, self.lifetime, self.seed, self.most)
 
-    def motion(self, spacing: float) -> Any:
+    def core_motion(self, spacing: float) -> _fluids.WhitewaterMotion:
         """Return the motion for the core."""
         return _fluids.WhitewaterMotion(self.air_drag, self.rise, self.response, self.layer_of(spacing))
+
+
+def _require_not_negative(options: object, *names: str) -> None:
+    for name in names:
+        if _checks.number(name, getattr(options, name)) < 0:
+            raise ValueError(f"{name} must not be negative, not {getattr(options, name):g}")
 
 
 @dataclass(kw_only=True)

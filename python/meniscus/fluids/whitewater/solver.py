@@ -69,7 +69,7 @@ class Whitewater(Solver[WhitewaterReport]):
         self.totals: dict[str, int] = self.declare("totals", dict.fromkeys(("emitted", "expired", "left"), 0))
         self.steps: int = self.declare("steps", 0)
         self.time: float = self.declare("time", 0.0)
-        self._sources, self._motion = self.options.sources(grid.spacing), self.options.motion(grid.spacing)
+        self._sources, self._motion = self.options.core_sources(grid.spacing), self.options.core_motion(grid.spacing)
         self._layer = self.options.layer_of(grid.spacing)
         self._workspace = Workspace()
         sides = liquid.velocity.boundary
