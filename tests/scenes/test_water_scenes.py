@@ -37,6 +37,23 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert last.diagnostics["max speed"] > 0.1
 
 
+def test_whitewater_resumes_to_the_same_bits_and_does_not_change_the_water(tmp_path: Path) -> None:
+    make = scenes.SCENES["ball-splash"]
+    whole, resumed, _ = run_whole_and_resumed(lambda: make(frames=4, whitewater=True, **SMALL["ball-splash"]), tmp_path, 2)
+    assert isinstance(whole, scenes.Water)
+    assert isinstance(resumed, scenes.Water)
+    assert whole.white is not None
+    assert resumed.white is not None
+    assert len(whole.white.particles) > 100
+    assert resumed.white.particles.positions.tobytes() == whole.white.particles.positions.tobytes()
+    assert resumed.white.totals == whole.white.totals
+    # Without it the water is the same.
+    plain = make(frames=4, **SMALL["ball-splash"])
+    assert len(list(scenes.frames(plain))) == 5
+    assert plain.white is None
+    np.testing.assert_array_equal(whole.solver.levelset.array, plain.solver.levelset.array)
+
+
 @pytest.mark.fast_cases("dam-break")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in ("dam-break", "pour") else pytest.mark.slow) for n in SMALL])
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
