@@ -35,7 +35,7 @@ class Tracer:
         self.reach = 40.0 * scene.diagonal
         self.push = 1e-6 * scene.diagonal
         self.map: Floats | None = None
-        self.in_water = np.zeros(0, bool)
+        self.in_water: npt.NDArray[np.bool_] = np.zeros(0, bool)
 
     def hits(self, origins: Floats, directions: Floats) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], Floats]:
         """Return the first hits of rays: distance (at most `reach`), body (-1 nothing, -2 the floor), triangle and barycentric

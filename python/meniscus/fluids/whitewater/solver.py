@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,8 @@ class Whitewater(Solver[WhitewaterReport]):
     step_writes = ("time", "steps")
 
     def __init__(self, liquid: LiquidSolver | ParticleLiquidSolver, options: WhitewaterOptions | None = None) -> None:
-        self.liquid = _checks.one_of_type("liquid", liquid, (LiquidSolver, ParticleLiquidSolver))
+        _checks.one_of_type("liquid", liquid, (LiquidSolver, ParticleLiquidSolver))
+        self.liquid = liquid
         self.options = WhitewaterOptions() if options is None else _checks.one_of_type("options", options, WhitewaterOptions)
         grid, dtype = liquid.grid, liquid.velocity.dtype
         self.particles: Particles = self.declare("particles", Particles(np.empty((0, grid.dimension), dtype)))
@@ -125,6 +126,6 @@ class Whitewater(Solver[WhitewaterReport]):
     def _complete(self, report: WhitewaterReport) -> None:
         self.steps += 1
 
-    def _solid(self) -> object:
+    def _solid(self) -> Any:
         solid = self.liquid.sampled_solid.at(self.liquid.time)
         return None if solid is None else solid.levelset._core
