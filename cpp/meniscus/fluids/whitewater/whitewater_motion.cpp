@@ -67,7 +67,9 @@ Index move_whitewater(grid::ParticleSet& particles, grid::MacField<T, D>& veloci
       workspace);
   const auto carried = workspace.take<T>(wet.size * D);
   const auto flow = workspace.take<T>(wet.size * D);
-  for (Index k = 0; k < wet.size; ++k) std::copy_n(s.position + wet.index[k] * D, D, carried.data() + k * D);
+  parallel_for(0, wet.size, 4096, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) std::copy_n(s.position + wet.index[k] * D, D, carried.data() + k * D);
+  });
   grid::sample_points(velocity, carried.data(), wet.size, time, flow.data());
   grid::advance_points(velocity, carried.data(), wet.size, dt, grid::Trace::midpoint, grid::OutsidePoints::keep, time, workspace);
   const auto flags = workspace.take<std::uint8_t>(n);
@@ -137,7 +139,9 @@ void sort_whitewater(grid::ParticleSet& particles, grid::Field<T, D>& phi, doubl
   const Index n = particles.size();
   const auto level = workspace.take<T>(n);
   grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, level.data());
-  for (Index i = 0; i < n; ++i) s.kind[i] = kind_at(static_cast<double>(level.data()[i]), layer);
+  parallel_for(0, n, 4096, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) s.kind[i] = kind_at(static_cast<double>(level.data()[i]), layer);
+  });
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                             \
