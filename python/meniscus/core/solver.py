@@ -22,6 +22,7 @@ from functools import wraps
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from meniscus import _checks
+from meniscus.core.advancing import OnStep, advance_in_steps
 from meniscus.core.stateful import Stateful
 
 
@@ -44,9 +45,7 @@ class PlainReport:
 
 Report = TypeVar("Report", bound=HasLength)
 OnStage = Callable[[str, Any], None]
-OnStep = Callable[[Any], None]
 _Method = Callable[[Any, float], None]
-_MOST_STEPS = 1e9  # more than anybody would wait for
 
 
 @dataclass(frozen=True)
@@ -206,18 +205,7 @@ class Solver(Stateful, Generic[Report]):
         Raises:
             ValueError, ConvergenceError: as `step`; the state is then that after the last completed step.
         """
-        end = self.time + _checks.positive("duration", duration)
-        if on_step is not None:
-            _checks.function("on_step", on_step)
-        reports: list[Report] = []
-        while (left := end - self.time) > 1e-12 * max(abs(end), duration):
-            longest = self.max_dt()
-            if not left < _MOST_STEPS * longest:
-                raise ValueError(f"steps of {longest:g} s are too short to advance by {left:g} s")
-            reports.append(self.step(left / max(math.ceil(left / longest - 1e-9), 1)))
-            if on_step is not None:
-                on_step(self)
-        return reports
+        return advance_in_steps(self, duration, on_step, self.max_dt, self.step)
 
     def frames(self, count: int, *, per_second: float = 24.0) -> Iterator[int]:
         """Advance from frame to frame; yield the number of each, from 1 on. Raises as `advance`."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
+from meniscus.core.advancing import Advancing
 from meniscus.core.memory import held_bytes
 from meniscus.core.state import Arguments, checked_array
 from meniscus.core.stateful import Stateful, exclusively
@@ -40,7 +41,7 @@ _Self = TypeVar("_Self", bound="DeformableBody")
 _Force = TypeVar("_Force", bound=Force)
 
 
-class DeformableBody(NodeConstraints, Stateful):
+class DeformableBody(NodeConstraints, Advancing, Stateful):
     """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
     `step` is transactional: an error, a failed solve or Ctrl-C leaves the body and the memory of its forces unchanged. A node of infinite
@@ -339,6 +340,10 @@ class DeformableBody(NodeConstraints, Stateful):
         Options and errors as there.
         """
         return self.limits(integrator, **options).dt
+
+    def _longest(self, options: dict[str, Any]) -> float:
+        limiting = {name: options[name] for name in ("integrator", "elasticity", "finish") if name in options}
+        return self.max_dt(**limiting)
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.core.advancing import Advancing
 from meniscus.core.stateful import Stateful
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.position.position_constraints import (
@@ -27,7 +28,7 @@ Floats = npt.NDArray[np.floating[Any]]
 _C = TypeVar("_C", bound=PositionConstraint)
 
 
-class PositionBody(Stateful):
+class PositionBody(Advancing, Stateful):
     """Nodes whose positions are corrected until constraints hold between them; velocities follow from positions.
 
     Bodies at rest stay there, whatever the step, and corrections are bounded. A step consists of substeps: nodes move freely, constraints

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.core.advancing import Advancing
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import TetMesh
@@ -42,7 +43,7 @@ class ReducedStepInfo(NamedTuple):
     touching: int = 0
 
 
-class ReducedBody(Stateful):
+class ReducedBody(Advancing, Stateful):
     """A body of tetrahedra whose displacements are sums of a few vectors, in a frame that is held or flies.
 
     The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.core.advancing import Advancing
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh, delaunay, icosphere
 from meniscus.mesh.any_mesh import own_mesh
@@ -33,7 +34,7 @@ _SPHERE_LEVELS = 3
 _NO_ROTATION = 1e-6
 
 
-class RigidBody(Stateful):
+class RigidBody(Advancing, Stateful):
     """A body that keeps its form: dynamic, moved along a path, or fixed.
 
     The state is the time and, in one row (13,), the centre of mass (m), the orientation (a unit quaternion w, x, y, z), the momentum
