@@ -19,7 +19,9 @@ _MOST_STEPS = 1e9  # more than anybody would wait for
 class HasTime(Protocol):
     """What has a time, s."""
 
-    time: Any
+    @property
+    def time(self) -> float:
+        """Seconds."""
 
 
 def advance_in_steps(
@@ -44,39 +46,3 @@ def advance_in_steps(
         if on_step is not None:
             on_step(stepped)
     return reports
-
-
-class Steps(HasTime, Protocol):
-    """What `Advancing` is for."""
-
-    def step(self, dt: float, *args: Any, **options: Any) -> Any:
-        """Advance by dt seconds."""
-
-    def _longest(self, options: dict[str, Any]) -> float: ...
-
-
-class Advancing:
-    """Part of bodies that have a time and a step with options."""
-
-    def max_dt(self) -> float:
-        """Return the step (s) that the body advises: 1/60 where nothing limits it."""
-        return LONGEST
-
-    def advance(self: Steps, duration: float, on_step: OnStep | None = None, *, longest: float = LONGEST, **options: Any) -> list[Any]:
-        """Advance by a duration (s) in equal steps of at most `longest` and `max_dt`; return what they return.
-
-        Args:
-            duration: seconds, positive.
-            on_step: called with this body after each step.
-            longest: s.
-            **options: of `step`.
-
-        Raises:
-            ValueError, ConvergenceError: as `step`; the state is then that after the last completed step.
-        """
-        most = _checks.positive("longest", longest)
-        return advance_in_steps(self, duration, on_step, lambda: min(most, self._longest(options)), lambda dt: self.step(dt, **options))
-
-    def _longest(self, options: dict[str, Any]) -> float:
-        """Return the step (s) advised for steps with these options."""
-        return self.max_dt()

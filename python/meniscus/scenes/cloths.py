@@ -70,7 +70,7 @@ class Cloths(Touching):
         nx = max(2, round(math.sqrt(count * size[0] / size[1])))
         return nx, max(2, round(count / nx))
 
-    def make_body(self, mesh: Any) -> DeformableBody:
+    def make_body(self, mesh: TriangleMesh) -> DeformableBody:
         """Springs along and across edges."""
         weights = {"masses": np.full(len(mesh.vertices), self.node_mass)} if self.node_mass > 0 else {"density": self.density}
         return sprung(mesh, (self.stiffness, self.damping), (self.bending, self.bending_damping), gravity=self.gravity, **weights)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
-from meniscus.core.advancing import Advancing
+from meniscus.core.advancing import LONGEST, OnStep, advance_in_steps
 from meniscus.core.memory import held_bytes
 from meniscus.core.state import Arguments, checked_array
 from meniscus.core.stateful import Stateful, exclusively
@@ -41,7 +41,7 @@ _Self = TypeVar("_Self", bound="DeformableBody")
 _Force = TypeVar("_Force", bound=Force)
 
 
-class DeformableBody(NodeConstraints, Advancing, Stateful):
+class DeformableBody(NodeConstraints, Stateful):
     """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
     `step` is transactional: an error, a failed solve or Ctrl-C leaves the body and the memory of its forces unchanged. A node of infinite
@@ -341,9 +341,13 @@ class DeformableBody(NodeConstraints, Advancing, Stateful):
         """
         return self.limits(integrator, **options).dt
 
-    def _longest(self, options: dict[str, Any]) -> float:
-        limiting = {name: options[name] for name in ("integrator", "elasticity", "finish") if name in options}
-        return self.max_dt(**limiting)
+    def advance(self, duration: float, on_step: OnStep | None = None, *, longest: float = LONGEST, **options: Any) -> list[StepInfo]:
+        """Advance by a duration (s) in equal steps of at most `longest` and `max_dt`, with options of `step`; return their reports."""
+        limiting, most = (
+            {k: options[k] for k in ("integrator", "elasticity", "finish") if k in options},
+            _checks.positive("longest", longest),
+        )
+        return advance_in_steps(self, duration, on_step, lambda: min(most, self.max_dt(**limiting)), lambda h: self.step(h, **options))
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ class LiquidSurface(Stateful):
         """Their volume, m^dim."""
         return 0.0 if self.particles is None or not self.drops else self.particles.spray_volume
 
-    def reset(self, solid: Any, time: float) -> None:
+    def reset(self, solid: SolidBoundary | None, time: float) -> None:
         """Start from the level set as it is: no drops, new markers."""
         self._redistance(solid)
         if self.particles is not None:
@@ -120,7 +120,7 @@ class LiquidSurface(Stateful):
         if self.shells is not None:
             self.shells.continue_into(solid)
 
-    def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
+    def advance(self, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
         self._advance(velocity, dt, time, solid)
         self._let_films_leave()

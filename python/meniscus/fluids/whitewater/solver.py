@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -120,7 +120,7 @@ class Whitewater(Solver[WhitewaterReport]):
 
     def __repr__(self) -> str:
         """One line with the counts of each kind."""
-        counts = ", ".join(f"{len(self.of_kind(kind))} of {kind}" for kind in ("spray", "foam", "bubble"))
+        counts = ", ".join(f"{len(self.of_kind(kind))} of {kind}" for kind in get_args(WhitewaterKind))
         return f"<Whitewater: {counts}, time {self.time:g} s>"
 
     def _complete(self, report: WhitewaterReport) -> None:

@@ -41,7 +41,7 @@ class Drape(Touching):
         flat = cloth_mesh(n, n)
         return TriangleMesh(np.ascontiguousarray(flat.vertices[:, (0, 2, 1)]), flat.triangles)
 
-    def make_body(self, mesh: Any) -> DeformableBody:
+    def make_body(self, mesh: TriangleMesh) -> DeformableBody:
         """Springs along and across edges, and two pinned corners."""
         springs = (self.stiffness, self.damping), (self.bending, self.damping)
         body = sprung(mesh, *springs, density=self.density, gravity=(0.0, -9.8, 0.0))

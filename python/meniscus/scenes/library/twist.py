@@ -64,7 +64,7 @@ class TwistedBar(Bodies):
         _checks.positive("duration", self.duration)
         return tet_block(5 * n, n, n, (1.5, 0.3, 0.3), origin=(-0.75, -0.15, -0.15), pattern="five")
 
-    def make_body(self, mesh: Any) -> DeformableBody:
+    def make_body(self, mesh: TetMesh) -> DeformableBody:
         """Elements that resist inversion, and ends that turn."""
         body = DeformableBody(mesh, density=self.density)
         body.add(TetElements(mesh, material="neo-hookean", **self.values("youngs_modulus", "poissons_ratio", "damping")))

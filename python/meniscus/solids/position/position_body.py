@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.core.advancing import Advancing
+from meniscus.core.advancing import LONGEST, OnStep, advance_in_steps
 from meniscus.core.stateful import Stateful
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.position.position_constraints import (
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.floating[Any]]
 _C = TypeVar("_C", bound=PositionConstraint)
 
 
-class PositionBody(Advancing, Stateful):
+class PositionBody(Stateful):
     """Nodes whose positions are corrected until constraints hold between them; velocities follow from positions.
 
     Bodies at rest stay there, whatever the step, and corrections are bounded. A step consists of substeps: nodes move freely, constraints
@@ -253,6 +253,15 @@ class PositionBody(Advancing, Stateful):
         if contacts is not None and tuple(contacts.bodies) != (self,):
             raise ValueError("the contacts must be those of this body alone; several bodies step together by the step of their contacts")
         step_bodies([self], plan, contacts)
+
+    def max_dt(self) -> float:
+        """Return the step (s) that is advised: 1/60, for nothing limits it."""
+        return LONGEST
+
+    def advance(self, duration: float, on_step: OnStep | None = None, *, longest: float = LONGEST, **options: Any) -> list[None]:
+        """Advance by a duration (s) in equal steps of at most `longest`, with options of `step`; return None for each."""
+        most = _checks.positive("longest", longest)
+        return advance_in_steps(self, duration, on_step, lambda: most, lambda h: self.step(h, **options))
 
     def predict(self, dt: float, *, rigid_damping: float = 0.0, time: float | None = None) -> None:
         """First stage of a substep: nodes move freely, and along their paths to where they are at `time` (s, default: dt from now)."""

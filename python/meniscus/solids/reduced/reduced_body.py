@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.core.advancing import Advancing
+from meniscus.core.advancing import LONGEST, OnStep, advance_in_steps
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import TetMesh
@@ -43,7 +43,7 @@ class ReducedStepInfo(NamedTuple):
     touching: int = 0
 
 
-class ReducedBody(Advancing, Stateful):
+class ReducedBody(Stateful):
     """A body of tetrahedra whose displacements are sums of a few vectors, in a frame that is held or flies.
 
     The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion
@@ -216,6 +216,15 @@ class ReducedBody(Advancing, Stateful):
         return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
 
     # --- stages --------------------------------------------------------------------------------------------------------------
+
+    def max_dt(self) -> float:
+        """Return the step (s) that is advised: 1/60, for nothing limits it."""
+        return LONGEST
+
+    def advance(self, duration: float, on_step: OnStep | None = None, *, longest: float = LONGEST, **options: Any) -> list[ReducedStepInfo]:
+        """Advance by a duration (s) in equal steps of at most `longest`, with options of `step`; return their reports."""
+        most = _checks.positive("longest", longest)
+        return advance_in_steps(self, duration, on_step, lambda: most, lambda h: self.step(h, **options))
 
     @exclusively
     def predict(

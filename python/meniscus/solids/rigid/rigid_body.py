@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.core.advancing import Advancing
+from meniscus.core.advancing import LONGEST, OnStep, advance_in_steps
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh, delaunay, icosphere
 from meniscus.mesh.any_mesh import own_mesh
@@ -34,7 +34,7 @@ _SPHERE_LEVELS = 3
 _NO_ROTATION = 1e-6
 
 
-class RigidBody(Advancing, Stateful):
+class RigidBody(Stateful):
     """A body that keeps its form: dynamic, moved along a path, or fixed.
 
     The state is the time and, in one row (13,), the centre of mass (m), the orientation (a unit quaternion w, x, y, z), the momentum
@@ -348,6 +348,15 @@ class RigidBody(Advancing, Stateful):
             self.state_row[...] = row[0]
             self.matrix[...] = matrix.reshape(3, 3) if method == "explicit-euler" else self.rotation
         self.time += count * dt
+
+    def max_dt(self) -> float:
+        """Return the step (s) that is advised: 1/60, for nothing limits it."""
+        return LONGEST
+
+    def advance(self, duration: float, on_step: OnStep | None = None, *, longest: float = LONGEST, **options: Any) -> list[None]:
+        """Advance by a duration (s) in equal steps of at most `longest`, with options of `step`; return None for each."""
+        most = _checks.positive("longest", longest)
+        return advance_in_steps(self, duration, on_step, lambda: most, lambda h: self.step(h, **options))
 
     def predict(
         self, dt: float, force: Sequence[float] | Floats | None = None, torque: Sequence[float] | Floats | None = None
