@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from meniscus import _checks
-from meniscus.core.solver import OnStage, OnStep
+from meniscus.core.advancing import OnStep
+from meniscus.core.solver import OnStage
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_solver import BarrierSolver

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.core.solver import OnStage, OnStep
+from meniscus.core.advancing import OnStep
+from meniscus.core.solver import OnStage
 from meniscus.core.stateful import exclusively
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
