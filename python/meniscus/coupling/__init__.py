@@ -4,6 +4,9 @@ from meniscus.coupling.bodies.fluid_bodies import FluidBodies, FluidBodiesReport
 from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
+from meniscus.coupling.hair.hair_coat import CoatStyles, HairCoat
+from meniscus.coupling.hair.hair_post import HairPost, LengthMode, PushoutMode
+from meniscus.coupling.hair.hair_styles import GuideHairs, blend_along
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
@@ -28,6 +31,7 @@ __all__ = [
     "BodyForce",
     "Cause",
     "ClosedShellAudit",
+    "CoatStyles",
     "Degenerate",
     "DropSource",
     "FluidBodies",
@@ -36,14 +40,19 @@ __all__ = [
     "FluidWorldLedger",
     "FluidWorldReport",
     "Following",
+    "GuideHairs",
+    "HairCoat",
+    "HairPost",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",
     "KDSMWaterReport",
     "KinematicShell",
+    "LengthMode",
     "Mode",
     "PathAudit",
     "PushedShellBody",
+    "PushoutMode",
     "ShellBody",
     "ShellCoupling",
     "ShellMode",
@@ -53,6 +62,7 @@ __all__ = [
     "Shells",
     "Skinning",
     "WaterLedger",
+    "blend_along",
     "smooth_shells",
     "water_surface",
 ]

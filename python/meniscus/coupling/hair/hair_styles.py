@@ -75,7 +75,7 @@ def sagged_nodes(kdsm: KDSM, gravity: Floats, density: float, hold: float) -> Fl
     inside[kdsm.given] = True
     free = np.flatnonzero(~inside).astype(np.int32)
     spring = SpringOptions(spring_constant=_checks.positive("hold", hold) / edge)
-    body.add(SoftBindings(free[:, None], spring, targets=mesh.vertices[free]))
+    body.add(SoftBindings(free, spring, targets=mesh.vertices[free]))
     body.pin(np.flatnonzero(inside))
     body.step(_STILL, "implicit-euler", max_newton=400)
     nodes: Floats = body.positions.copy()

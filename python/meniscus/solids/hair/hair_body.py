@@ -207,6 +207,7 @@ class HairBody(DeformableBody):
         max_newton: int | None = None,
         tolerance: float = 1e-7,
         longest: float | None = None,
+        anchors: tuple[Floats, Floats] | None = None,
     ) -> StrandInfo:
         """Advance all strands by dt seconds, each by Newton's method with a direct solve; other forces do not act.
 
@@ -221,6 +222,8 @@ class HairBody(DeformableBody):
             tolerance: largest last change of a position, relative to the length of its strand.
             longest: with "newmark", greatest strain of a segment: new positions are limited from root to tip (Selle 2008, section 7.4.1), and
                 momentum is not conserved; None: no limit.
+            anchors: with "implicit-euler", constants (k,), N/m, of springs of length zero from each node to points (k, 3), m, where these are
+                at the end of the step.
 
         Raises:
             TypeError, ValueError: wrong values; positions that are not finite at the end: nothing has changed then.
@@ -235,6 +238,8 @@ class HairBody(DeformableBody):
         air = _checks.number("drag", drag)
         if air < 0:
             raise ValueError("drag must not be negative")
+        if anchors is not None and (still or rule != "implicit-euler"):
+            raise ValueError('anchors are for steps of rule "implicit-euler"')
         most = (2000 if still else 20) if max_newton is None else _checks.integer("max_newton", max_newton, 1)
         small, held, strands = _checks.positive("tolerance", tolerance), _held(self), self.strands.strands
         with self.transaction(("positions", "velocities", "time", "force_memory", "targets")):
@@ -242,7 +247,8 @@ class HairBody(DeformableBody):
                 done = strands.equilibrium(tuple(self.gravity), self.positions, self.masses, held, most, small)
                 self.velocities = 0.0
             else:
-                arrays = (self.positions, self.velocities, self.masses, held, self.targets)
+                masses = self.masses if anchors is None else self._tie(anchors, dt, air)
+                arrays = (self.positions, self.velocities, masses, held, self.targets)
                 if rule == "newmark":
                     strands.newmark(dt, tuple(self.gravity), air, *self._limits(longest), arrays)
                     done = (1, 0)
@@ -251,6 +257,20 @@ class HairBody(DeformableBody):
                 self.time += dt
             _checks.require_finite("positions", self.positions)
         return StrandInfo(dt, *done)
+
+    def _tie(self, anchors: tuple[Floats, Floats], dt: float, drag: float) -> Floats:
+        """Masses and velocities that make a step of implicit Euler that of nodes with springs to anchors: both are quadratic in the end."""
+        k = _checks.incoming("anchors[0]", anchors[0], np.dtype(np.float64), (len(self),))
+        to = _checks.incoming("anchors[1]", anchors[1], np.dtype(np.float64), (len(self), 3))
+        if k.min() < 0:
+            raise ValueError("constants of anchors must not be negative")
+        slower = 1 / (1 + drag * dt)
+        inertia = 1 / (slower * dt**2)
+        masses = self.masses + k / inertia
+        aim = self.positions + slower * dt * (self.velocities + dt * self.gravity)
+        aim += (k / (masses * inertia))[:, None] * (to - aim)
+        self.velocities[...] = (aim - self.positions) / (slower * dt) - dt * self.gravity
+        return masses
 
     def _limits(self, longest: float | None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Particles to which distances are limited, and these; empty without limits."""

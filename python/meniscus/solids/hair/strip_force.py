@@ -143,7 +143,7 @@ class StripForce(Force):
 
     def stiffen(self, factors: Floats) -> None:
         """Multiply the constants of bending, torsion and altitude springs of each strand (m,)."""
-        f = per_element("factors", factors, self.strands.strands, strictly=True)
+        f = np.array(per_element("factors", factors, self.strands.strands, strictly=True))
         self.strands.stiffen(f, self.edges)
         self._made_of[2][...] = self.constants
 

@@ -98,16 +98,17 @@ double fit_strand(const StripShape& shape, Index s, const StrandStiffness& k, Sp
   }
   // Constants of the same compliance everywhere; factors of them are fitted.
   const auto inside = [&](Index i, int d) { return i + d + 1 < n && i + d + 1 >= 3 && !(plain && i >= tip); };
-  double mean = 0;
+  std::array<double, 3> last{};  // of springs that the loads do not reach
   std::array<double, wrenches> rigid{}, bend{}, turn{}, target{};
   for (Index i = 0; i < n; ++i)
     for (int d = 1; d < 3 && i + d + 1 < n; ++d) {
       if (edge(i, d)) continue;
       double square = 0;
       for (int m = 3; m < wrenches; ++m) square += tension[m][i][d] * tension[m][i][d];
-      const double own = inside(i, d) && well && square > 0 ? square : 1 / (cell[i] * cell[i]);
+      const bool known = inside(i, d) && well && square > 0;
+      const double own = known ? square : last[d] > 0 ? last[d] : 1 / (cell[i] * cell[i]);
+      if (known) last[d] = own;
       c[i][d] = k.bending / cell[i] * own;
-      mean = std::max(mean, c[i][d]);
     }
   for (int m = 0; m < wrenches; ++m)
     for (Index i = 0; i < n; ++i)
