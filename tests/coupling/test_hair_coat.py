@@ -149,7 +149,7 @@ def test_what_styles_do() -> None:
     assert distance(mat).mean() < 0.6 * distance(groom.points).mean()
     sag = coat.sag((0.0, -9.81, 0.0), density=100.0, hold=4.0)
     assert sag[:, 1].mean() < groom.points[:, 1].mean() - 1e-4
-    assert distance(sag).min() > -2e-3
+    assert distance(sag).min() > -0.1 * 0.25 * kdsm.cell_size  # of the grid of distances
     for name, style in {"clumped": clump, "matted": mat, "sagged": sag}.items():
         coat.styles[name] = style
 

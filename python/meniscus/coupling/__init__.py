@@ -7,6 +7,7 @@ from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.hair.hair_coat import CoatStyles, HairCoat
 from meniscus.coupling.hair.hair_post import HairPost, LengthMode, PushoutMode
 from meniscus.coupling.hair.hair_styles import GuideHairs, blend_along
+from meniscus.coupling.hair.simulated_hairs import HairSimulation, SimulatedHairs
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
@@ -43,6 +44,7 @@ __all__ = [
     "GuideHairs",
     "HairCoat",
     "HairPost",
+    "HairSimulation",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",
@@ -60,6 +62,7 @@ __all__ = [
     "ShellWalls",
     "ShellWaterMesh",
     "Shells",
+    "SimulatedHairs",
     "Skinning",
     "WaterLedger",
     "blend_along",

@@ -76,7 +76,6 @@ def test_curls_stretch_as_rods_do(extra: Any, per_turn: int) -> None:
         axis, none = np.array([0.0, 0.0, 1.0]), np.zeros(3)
         found = compliance(hair, [(axis, none)], none)[0]
         kirchhoff = 2 * math.pi * 0.004**3 / math.cos(angle) * (math.cos(angle) ** 2 / 6e-9 + math.sin(angle) ** 2 / 8e-9)
-        # The ends of three to five turns count: half a cell at the root, one at the tip.
         cells = turns * per_turn - (0.5 if extra == "always" else 1.5)
         assert found == pytest.approx(kirchhoff * cells / per_turn, rel=0.05)
 
@@ -85,13 +84,13 @@ def test_printed_constants_belong_to_one_length_of_segments() -> None:
     moduli = (1e4, 1.0, 1.0, 1.0)  # edges that hardly stretch
 
     def bends(segments: int, values: tuple[float, float, float, float] = moduli) -> Floats:
-        hair = spring_hair(straight(segments), AltitudeModel(moduli=values))
+        hair = spring_hair(straight(segments), AltitudeModel(moduli=values, beyond=-1.0))
         couples = [(np.zeros(3), np.eye(3)[k]) for k in (0, 1, 2)]
         return compliance(hair, couples, np.zeros(3))
 
     assert bends(80)[0] / bends(40)[0] == pytest.approx(4.0, rel=0.02)  # half the length of segments
     x, y, z = bends(40, (1.0, 1.0, 1.0, 1.0))
-    assert (x + y) / (2 * z) < 0.5  # GJ / EI of equal moduli; round fibres have 0.67 to 1
+    assert (x + y) / (2 * z) < 0.4  # GJ / EI of equal moduli; round fibres have 0.67 to 1
 
     def curls(per_turn: int) -> float:
         hair = spring_hair(helix(per_turn, 0.3, 3), AltitudeModel(extra="colinear", moduli=(1e4, 1.0, 1.0, 1.0)))
@@ -115,7 +114,7 @@ def test_forces_are_the_derivative_of_the_energy() -> None:
 
 
 def test_twist_is_resisted_and_collapse_prevented() -> None:
-    hair = spring_hair(straight(20), EI=1.0, GJ=0.7, sag_free=False)
+    hair = spring_hair(straight(60), EI=1.0, GJ=0.7, sag_free=False)
     rest = hair.positions.copy()
     a = 2 * math.pi * rest[:, 2]
     c, s = np.cos(a), np.sin(a)
@@ -124,7 +123,7 @@ def test_twist_is_resisted_and_collapse_prevented() -> None:
     hair.pin(np.arange(len(hair) - 3, len(hair)))
     assert hair.advance(math.inf).unfinished == 0
     # Nearly one turn between both ends: GJ angle^2 / 2 L.
-    assert hair.energy()["elastic"] == pytest.approx(0.5 * 0.7 * (2 * math.pi * 0.975) ** 2 / 0.975, rel=0.1)
+    assert hair.energy()["elastic"] == pytest.approx(0.5 * 0.7 * (2 * math.pi * 59 / 60) ** 2 / (59.5 / 60), rel=0.08)
     # A tetrahedron that is turned inside out goes back: an altitude spring tells both sides apart.
     mirrored = rest * np.array([1.0, -1.0, 1.0])
     assert hair.strands.energy(rest) < 1e-20

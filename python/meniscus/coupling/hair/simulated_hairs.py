@@ -18,6 +18,8 @@ from meniscus.surface import Solid
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+_SMALL = 1e-4  # of its length: a hair that is nearer to its place has returned
+
 
 @dataclass(frozen=True, kw_only=True)
 class HairSimulation:
@@ -158,7 +160,7 @@ class SimulatedHairs:
             age = t - self._since[s]
             e0, v0 = self._error[a:b], self._rate[a:b]
             e = (e0 + (v0 + w * e0) * age) * np.exp(-w * age)
-            if np.abs(e).max() < 1e-6 * self.coat.groom.lengths[s] and age > self.options.return_time:
+            if np.abs(e).max() < _SMALL * self.coat.groom.lengths[s] and age > self.options.return_time:
                 self.returning[s] = False
                 continue
             x[a:b] += e

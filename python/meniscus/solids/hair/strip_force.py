@@ -83,7 +83,13 @@ class StripShape:
         for step in range(3):
             length = np.linalg.norm(x[step + 1 :] - x[: -step - 1], axis=1)
             out[: len(length), step] = each[: len(length), step] / np.maximum(length, 1e-300)
-        out[:, 3] = altitude / torsion * out[:, 2]
+        p = [x[k : len(x) - 3 + k] for k in range(4)]
+        e = {(a, b): p[b] - p[a] for a in range(4) for b in range(a + 1, 4)}
+        bases = [(e[0, 1], e[0, 2]), (e[0, 1], e[0, 3]), (e[0, 2], e[0, 3]), (e[1, 2], e[1, 3])]
+        bases += [(e[0, 1], e[2, 3]), (e[0, 2], e[1, 3]), (e[0, 3], e[1, 2])]
+        widest = np.max([np.linalg.norm(np.cross(u, v), axis=1) for u, v in bases], axis=0)
+        volume = np.abs(np.einsum("ki,ki->k", np.cross(e[0, 1], e[0, 2]), e[0, 3]))
+        out[: len(volume), 3] = altitude * widest / np.maximum(volume, 1e-300)  # over the shortest altitude
         return out
 
 

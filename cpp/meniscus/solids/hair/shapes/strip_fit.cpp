@@ -22,6 +22,8 @@ constexpr double other_weight = 0.01;
 constexpr double no_compliance = 1e-6;
 /// Edges beside the hair, which carry no tension of its own, have at least this multiple of EI / length^3.
 constexpr double stiff_side = 100;
+/// Edges may have at most this part of the compliance; else they are made stiffer until they have a tenth.
+constexpr double most_rigid = 0.3;
 /// Constants of bending or torsion springs are at most this multiple of those that each alone would have.
 constexpr double most_stiff = 50;
 
@@ -126,8 +128,13 @@ double fit_strand(const StripShape& shape, Index s, const StrandStiffness& k, Sp
       target[m] += length * (twist * twist / k.twisting + std::max(square - twist * twist, 0.0) / k.bending);
     }
   }
-  double u = 1, v = 1, misfit = 0;
+  double u = 1, v = 1, misfit = 0, firmer = 1;
   if (well && count > 3) {
+    // Where levers are short, as in curls without particles beside them, edges have to be stiffer than EA says.
+    for (int m = 0; m < wrenches; m += 3)
+      if (target[m] > no_compliance * std::max(target[m + 1], target[m + 2]) && rigid[m] > most_rigid * target[m])
+        firmer = std::max(firmer, 10 * rigid[m] / target[m]);
+    for (double& r : rigid) r /= firmer;
     // Least squares of u * bend + v * turn + rigid = target, in relative terms.
     double uu = 0, uv = 0, vv = 0, ub = 0, vb = 0;
     const double across = std::max(target[1], target[2]);
@@ -162,6 +169,8 @@ double fit_strand(const StripShape& shape, Index s, const StrandStiffness& k, Sp
     misfit = std::numeric_limits<double>::infinity();
   }
   for (Index i = 0; i < n; ++i) {
+    for (int d = 0; d < 2; ++d)
+      if (edge(i, d)) c[i][d] *= firmer;
     if (!edge(i, 1)) c[i][1] /= u;
     c[i][2] /= v;
     c[i][3] = i + 3 < n ? c[i][2] : 0;
