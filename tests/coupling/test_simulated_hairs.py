@@ -95,7 +95,7 @@ def test_hairs_return_as_a_critically_damped_spring() -> None:
         if k == 1:
             # Continuous in position and velocity: the first step goes on with the old speed.
             assert np.abs(hairs.positions - before - speed / 96).max() < 0.5 * np.abs(speed).max() / 96 + w**2 * np.abs(e0).max() / 96**2
-    for _ in range(160):
+    for _ in range(150):
         hairs.advance(1 / 384)
     assert not hairs.returning.any()
     assert np.array_equal(hairs.positions, coat.positions(hairs.time))

@@ -76,7 +76,7 @@ def test_curls_stretch_as_rods_do(extra: Any, per_turn: int) -> None:
         axis, none = np.array([0.0, 0.0, 1.0]), np.zeros(3)
         found = compliance(hair, [(axis, none)], none)[0]
         kirchhoff = 2 * math.pi * 0.004**3 / math.cos(angle) * (math.cos(angle) ** 2 / 6e-9 + math.sin(angle) ** 2 / 8e-9)
-        cells = turns * per_turn - (0.5 if extra == "always" else 1.5)
+        cells = turns * per_turn - 0.5
         assert found == pytest.approx(kirchhoff * cells / per_turn, rel=0.05)
 
 
