@@ -5,6 +5,7 @@ from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.hair.hair_coat import CoatStyles, HairCoat
+from meniscus.coupling.hair.hair_drag import HairDrag, HairVolume, cylinder_drag, exchange
 from meniscus.coupling.hair.hair_post import HairPost, LengthMode, PushoutMode
 from meniscus.coupling.hair.hair_styles import GuideHairs, blend_along
 from meniscus.coupling.hair.simulated_hairs import HairSimulation, SimulatedHairs
@@ -43,8 +44,10 @@ __all__ = [
     "Following",
     "GuideHairs",
     "HairCoat",
+    "HairDrag",
     "HairPost",
     "HairSimulation",
+    "HairVolume",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",
@@ -66,6 +69,8 @@ __all__ = [
     "Skinning",
     "WaterLedger",
     "blend_along",
+    "cylinder_drag",
+    "exchange",
     "smooth_shells",
     "water_surface",
 ]

@@ -41,6 +41,7 @@ class Fur(Scene):
     creature: str = parameter("bear", "creature of the package: whale, bear")
     mesh: str = parameter("", "file of a closed surface, instead of the creature")
     motion: str = parameter("", "of the creature or of the mesh, as for `kdsm`")
+    rate: float = parameter(24.0, "frames per second")
     frames: int = parameter(24, "frames to write")
     strands: int = parameter(6000, "their number")
     length: float = parameter(0.06, "of each, in parts of the longest side of the surface")
@@ -53,7 +54,7 @@ class Fur(Scene):
 
     def setup(self) -> None:
         """Build the mesh of air for all frames, and hang the fur on it."""
-        times = np.arange(_checks.integer("frames", self.frames, 1) + 1) / 24.0
+        times = np.arange(_checks.integer("frames", self.frames, 1) + 1) / _checks.positive("rate", self.rate)
         if self.mesh:
             rest = TriangleMesh.read(self.mesh)
             frames = motion(self.motion or "nod", rest, duration=0.5 * float(times[-1])).vertices
@@ -75,7 +76,7 @@ class Fur(Scene):
 
     def max_dt(self) -> float:
         """Return the time between two frames."""
-        return 1.0 / 24.0
+        return 1.0 / self.rate
 
     def advance(self, time: float, dt: float) -> None:
         """Carry the fur to the next frame."""
