@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.coupling import KDSM, HairCoat, HairPost
+from meniscus.coupling.hair.hair_styles import places_along
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.bodies.base import Surface, joined
@@ -43,11 +44,12 @@ class Fur(Scene):
     motion: str = parameter("", "of the creature or of the mesh, as for `kdsm`")
     rate: float = parameter(24.0, "frames per second")
     frames: int = parameter(24, "frames to write")
-    strands: int = parameter(6000, "their number")
+    strands: int = parameter(20000, "their number")
     length: float = parameter(0.06, "of each, in parts of the longest side of the surface")
     segments: int = parameter(8, "of a strand")
+    comb: float = parameter(0.7, "how far tips are combed down, in parts of the length")
     style: Style = parameter("dry", "of the fur: dry, clumped, matted, or wetting, from dry to matted")
-    clumps: int = parameter(400, "their number")
+    clumps: int = parameter(1500, "their number")
     cell_size: float = parameter(0.0, "of the mesh of air, m; 0: a fifteenth of the longest side of the surface")
     drawn_radius: float = parameter(0.0, "of the strands in pictures, m; 0: from the length")
     seed: int = parameter(0, "of the places of the roots")
@@ -66,6 +68,16 @@ class Fur(Scene):
         long = _checks.positive("length", self.length) * side
         self.kdsm = KDSM.build(rest, frames, times, cell_size=cell, layers=1 + int(np.ceil(long / cell)))
         groom = Groom.grow(rest, self.strands, long, segments=self.segments, noise=0.25, seed=self.seed)
+        along = places_along(groom)[:, None]
+        combed = groom.points + self.comb * long * along**2 * np.array([0.0, -1.0, 0.0])
+        groom = Groom(
+            combed,
+            groom.offsets,
+            root_triangles=groom.root_triangles,
+            root_weights=groom.root_weights,
+            skin=rest,
+            directors=groom.directors,
+        )
         self.coat = HairCoat(self.kdsm, groom, post=HairPost(thickness=0.02 * long))
         if self.style != "dry":
             self.coat.styles["clumped"] = self.coat.clump(min(self.clumps, len(groom)), seed=self.seed)
@@ -113,11 +125,11 @@ class Fur(Scene):
         from meniscus import viz
 
         groom, skin = self.coat.groom, frame.meshes["skin"]
-        radius = self.drawn_radius or 0.012 * float(groom.lengths.max())
+        radius = self.drawn_radius or 0.014 * float(groom.lengths.max())
         strands = tubes(np.asarray(frame.meshes["strands"].vertices, np.float64), groom, radius)
         colors = coat_colors(groom, len(skin.elements))
         low, high = skin.vertices.min(axis=0), skin.vertices.max(axis=0)
-        middle, half = 0.5 * (low + high), 0.62 * float((high - low).max())
+        middle, half = 0.5 * (low + high), 0.46 * float((high - low).max())
         body = Surface(np.asarray(skin.vertices, np.float64), np.asarray(skin.elements))
         return viz.surface(
             *joined([strands, body]),
