@@ -56,8 +56,8 @@ py::tuple settle_strands(Strands& s, const std::array<double, 3>& gravity, const
   const auto at = writable_points(x, "x", s.size());
   const auto mass = values_of<double>(masses, "masses");
   const auto holds = flags_of(held, "held", s.size());
-  return tuple_of(interruptible(
-      [&] { return s.equilibrium({gravity[0], gravity[1], gravity[2]}, at, mass, holds, iterations, tolerance); }));
+  return tuple_of(
+      interruptible([&] { return s.equilibrium({gravity[0], gravity[1], gravity[2]}, at, mass, holds, iterations, tolerance); }));
 }
 
 template <class Strands>

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from support.creatures import BALL, TIMES, built, squirm, turn
+from support.creatures import BALL, TIMES, built, turn
 
 import meniscus as ms
 from meniscus.coupling import GuideHairs, HairCoat, HairPost, blend_along
@@ -180,11 +180,11 @@ def test_what_a_coat_refuses() -> None:
     coat = HairCoat(kdsm, groom)
     with pytest.raises(ValueError, match="a style of these strands has shape"):
         coat.styles["other"] = groom.points[:-1]
+    coat.blend = ("dry", "wet")
     with pytest.raises(ValueError, match="blend must name styles"):
-        coat.blend = ("dry", "wet")
         coat.positions(0.0)
     with pytest.raises(ValueError, match="pushout must be"):
         HairPost(pushout="somehow")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="8 clumps|too few"):
+    with pytest.raises(ValueError, match="too few"):
         coat.clump(100)
     assert "60 strands" in repr(coat)

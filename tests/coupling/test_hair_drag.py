@@ -33,7 +33,9 @@ def test_all_hair_is_in_cells() -> None:
     assert hair.outside == 0
     assert hair.volume.sum() == pytest.approx((area * lengths).sum(), rel=1e-12)
     momentum = (area * lengths)[:, None] * 0.5 * (velocities[:-1] + velocities[1:])
-    assert (hair.volume[..., None] * hair.velocity).sum(axis=(0, 1, 2)) == pytest.approx(momentum.sum(axis=0), abs=1e-12 * np.abs(momentum).sum())
+    assert (hair.volume[..., None] * hair.velocity).sum(axis=(0, 1, 2)) == pytest.approx(
+        momentum.sum(axis=0), abs=1e-12 * np.abs(momentum).sum()
+    )
     full = hair.volume > 0
     assert np.trace(hair.direction[full], axis1=1, axis2=2) == pytest.approx(1.0, rel=1e-12)
     # Half of the grid: what is beyond is told.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from support.creatures import BALL, TIMES, built
+from support.creatures import BALL, built
 
 import meniscus as ms
 from meniscus.coupling import HairCoat, HairPost, HairSimulation, SimulatedHairs

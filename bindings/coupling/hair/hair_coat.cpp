@@ -56,7 +56,8 @@ void bind_hair_coat(py::module_& m) {
   m.def(
       "skin_hair",
       [](const std::array<py::array, 4>& strands, const std::array<py::array, 3>& pose,
-         const std::vector<std::array<py::array, 2>>& styles, const py::array& places, const py::tuple& post, const py::array& out) {
+         const std::vector<std::array<py::array, 2>>& styles, const py::array& places, const py::tuple& post,
+         const py::array& out) {
         const HairStrands hair = strands_of(strands);
         const Index n = static_cast<Index>(hair.lengths.size());
         require(!styles.empty(), "there must be a style");
@@ -67,7 +68,8 @@ void bind_hair_coat(py::module_& m) {
         const Index given = places.size();
         const std::span<const float> where{data_of<float>(places, "places", given), static_cast<std::size_t>(given)};
         require(given == 0 || given == n, "there must be a place per point");
-        const HairPost how = post_of(post[0].cast<int>(), post[1].cast<int>(), post[2].cast<double>(), post[3].cast<double>(), post[4]);
+        const HairPost how =
+            post_of(post[0].cast<int>(), post[1].cast<int>(), post[2].cast<double>(), post[3].cast<double>(), post[4]);
         const auto to = points_to(out, "out", n);
         if (py::isinstance<py::array_t<float>>(styles[0][1]))
           skin<float>(hair, at, styles, where, how, to);
@@ -79,7 +81,8 @@ void bind_hair_coat(py::module_& m) {
       "finish_hair",
       [](const std::array<py::array, 4>& strands, const py::tuple& post, const py::array& points) {
         const HairStrands hair = strands_of(strands);
-        const HairPost how = post_of(post[0].cast<int>(), post[1].cast<int>(), post[2].cast<double>(), post[3].cast<double>(), post[4]);
+        const HairPost how =
+            post_of(post[0].cast<int>(), post[1].cast<int>(), post[2].cast<double>(), post[3].cast<double>(), post[4]);
         const auto x = points_to(points, "points", static_cast<Index>(hair.lengths.size()));
         interruptible([&] { finish_hair(hair, how, x); });
       },

@@ -18,8 +18,8 @@ void bind_hair_volume(py::module_& m) {
         const auto count = static_cast<std::size_t>(cells.size() / 10);
         auto* const to = reinterpret_cast<coupling::HairCell*>(data_of<double>(cells, "cells", cells.size(), true));
         return interruptible([&] {
-          return coupling::add_hair({o, static_cast<std::size_t>(strands + 1)}, x, v, {r, static_cast<std::size_t>(strands)}, grid,
-                                    {to, count});
+          return coupling::add_hair({o, static_cast<std::size_t>(strands + 1)}, x, v, {r, static_cast<std::size_t>(strands)},
+                                    grid, {to, count});
         });
       },
       py::arg("offsets"), py::arg("points"), py::arg("velocities"), py::arg("radii"), py::arg("grid"), py::arg("cells"));

@@ -3,8 +3,8 @@
 #include "solids/force_arrays.hpp"
 #include "solids/strand_arrays.hpp"
 
-#include "meniscus/solids/hair/strips/strip_force.hpp"
 #include "meniscus/solids/hair/shapes/strip_shape.hpp"
+#include "meniscus/solids/hair/strips/strip_force.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -46,16 +46,13 @@ void bind_altitude_hair(py::module_& m) {
            }),
            py::arg("offsets"), py::arg("points"), py::arg("directions"), py::arg("directors"), py::arg("framed"),
            py::arg("always"))
-      .def_property_readonly(
-          "offsets", [](const StripShape& s) { return array_of<std::int64_t>(s.offsets, {std::ssize(s.offsets)}); })
-      .def_property_readonly(
-          "particles", [](const StripShape& s) { return array_of<double>(s.particles, {std::ssize(s.particles), 3}); })
-      .def_property_readonly("kinds",
-                             [](const StripShape& s) { return array_of<std::uint8_t>(s.kinds, {std::ssize(s.kinds)}); })
-      .def_property_readonly("nodes",
-                             [](const StripShape& s) { return array_of<std::int32_t>(s.nodes, {std::ssize(s.nodes)}); })
-      .def_property_readonly("lengths",
-                             [](const StripShape& s) { return array_of<double>(s.lengths, {std::ssize(s.lengths)}); })
+      .def_property_readonly("offsets",
+                             [](const StripShape& s) { return array_of<std::int64_t>(s.offsets, {std::ssize(s.offsets)}); })
+      .def_property_readonly("particles",
+                             [](const StripShape& s) { return array_of<double>(s.particles, {std::ssize(s.particles), 3}); })
+      .def_property_readonly("kinds", [](const StripShape& s) { return array_of<std::uint8_t>(s.kinds, {std::ssize(s.kinds)}); })
+      .def_property_readonly("nodes", [](const StripShape& s) { return array_of<std::int32_t>(s.nodes, {std::ssize(s.nodes)}); })
+      .def_property_readonly("lengths", [](const StripShape& s) { return array_of<double>(s.lengths, {std::ssize(s.lengths)}); })
       .def_property_readonly("edges",
                              [](const StripShape& s) { return array_of<std::uint8_t>(s.edges, {std::ssize(s.edges), 2}); })
       .def_property_readonly("parents",
@@ -109,9 +106,7 @@ void bind_altitude_hair(py::module_& m) {
           py::arg("factors"), py::arg("edges"))
       .def(
           "constants",
-          [](const StripStrands& s, const py::array& out) {
-            s.constants(rows_of<SpringConstants>(out, "out", s.size(), true));
-          },
+          [](const StripStrands& s, const py::array& out) { s.constants(rows_of<SpringConstants>(out, "out", s.size(), true)); },
           py::arg("out"))
       .def(
           "rest_lengths",

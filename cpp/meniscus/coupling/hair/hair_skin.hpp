@@ -1,5 +1,5 @@
-/// Hair that a mesh of tetrahedra carries: every point hangs on one tetrahedron, then segments get their lengths back from root to
-/// tip, and points inside of the creature are pushed out.
+/// Hair that a mesh of tetrahedra carries: every point hangs on one tetrahedron, then segments get their lengths back from root
+/// to tip, and points inside of the creature are pushed out.
 ///
 /// Source: Lee 2018, section 2.3.1 (embedding, equation 2.1; lengths; push-out) and 2.3.3 (blends of styles). Maps of depths:
 /// Bridson, Marino and Fedkiw, "Simulation of clothing with folds and wrinkles", 2003, section 6.2 (order of layers).

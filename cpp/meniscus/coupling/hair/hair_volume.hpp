@@ -22,7 +22,8 @@ static_assert(sizeof(HairCell) == 10 * sizeof(double));
 
 /// Adds cylinders of given radii (one per strand) between consecutive points to the cells, which are in the order of arrays of
 /// the grid. Velocities vary linearly along each segment. Returns the volume that is in no cell, m^3.
-double add_hair(std::span<const std::int64_t> offsets, std::span<const mesh::Point> points, std::span<const mesh::Point> velocities,
-                std::span<const double> radii, const grid::Grid<3>& grid, std::span<HairCell> cells);
+double add_hair(std::span<const std::int64_t> offsets, std::span<const mesh::Point> points,
+                std::span<const mesh::Point> velocities, std::span<const double> radii, const grid::Grid<3>& grid,
+                std::span<HairCell> cells);
 
 }  // namespace meniscus::coupling

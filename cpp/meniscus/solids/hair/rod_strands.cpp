@@ -102,11 +102,7 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
   }
 }
 
-RodStrands::RodStrands(const RodStrands& o)
-    : StrandGroups(o),
-      length_(o.length_),
-      law_(o.law_.size()),
-      state_(o.state_.size()) {
+RodStrands::RodStrands(const RodStrands& o) : StrandGroups(o), length_(o.length_), law_(o.law_.size()), state_(o.state_.size()) {
   std::copy(o.law_.begin(), o.law_.end(), law_.begin());
   std::copy(o.state_.begin(), o.state_.end(), state_.begin());
 }

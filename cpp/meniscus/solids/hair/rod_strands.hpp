@@ -47,12 +47,12 @@ class RodStrands : public StrandGroups {
   void set_clamps(bool tips, ConstPoints directions, ConstPoints directors);
 
   /// Advances positions and velocities; nodes with held != 0 go to `targets` in a straight line.
-  StrandReport step(const StrandStep& options, Points x, Points v, std::span<const double> masses, std::span<const std::uint8_t> held,
-                 ConstPoints targets);
+  StrandReport step(const StrandStep& options, Points x, Points v, std::span<const double> masses,
+                    std::span<const std::uint8_t> held, ConstPoints targets);
 
   /// Goes to the equilibrium under gravity, from x downhill. `iterations` at most; tolerance as in StrandStep.
-  StrandReport equilibrium(const mesh::Point& gravity, Points x, std::span<const double> masses, std::span<const std::uint8_t> held,
-                        int iterations, double tolerance);
+  StrandReport equilibrium(const mesh::Point& gravity, Points x, std::span<const double> masses,
+                           std::span<const std::uint8_t> held, int iterations, double tolerance);
 
   /// Per strand, J, with the twists as they are in `memory`.
   void energies(ConstPoints x, std::span<double> out) const;

@@ -11,8 +11,8 @@ from meniscus.mesh import TetMesh
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-# A box is one tetrahedron of a third of its volume and four of a sixth, in two mirrored ways so that the diagonals of boxes that follow each
-# other agree. Corners: bit 0 along the first side, bit 1 along the second, bit 2 along the hair.
+# A box is one tetrahedron of a third of its volume and four of a sixth, in two mirrored ways so that the diagonals of boxes that follow
+# each other agree. Corners: bit 0 along the first side, bit 1 along the second, bit 2 along the hair.
 _EVEN = np.array([[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2, 4, 7]])
 _ODD = np.array([[1, 0, 5, 3], [2, 3, 6, 0], [4, 5, 0, 6], [7, 6, 3, 5], [0, 3, 6, 5]])
 
@@ -28,8 +28,8 @@ def column(points: Floats, boxes: int, thickness: float) -> tuple[Floats, Ints]:
     Raises:
         ValueError: fewer than one box, a thickness that is not positive.
 
-    Source: Lee 2018, section 2.3.2, figure 2.9; Bowline and Kacic-Alesic 2011. The box lies along the line from root to tip; its sides are the
-    principal directions of the points across.
+    Source: Lee 2018, section 2.3.2, figure 2.9; Bowline and Kacic-Alesic 2011. The box lies along the line from root to tip; its sides are
+    the principal directions of the points across.
     """
     count, least = _checks.integer("boxes", boxes, 1), _checks.positive("thickness", thickness)
     axis = points[-1] - points[0]
@@ -40,7 +40,11 @@ def column(points: Floats, boxes: int, thickness: float) -> tuple[Floats, Ints]:
     off = points - points[0]
     along = off @ axis
     across = off - along[:, None] * axis
-    side = np.linalg.eigh(across.T @ across)[1][:, 2] if np.abs(across).max() > 1e-9 * np.abs(off).max() else np.eye(3)[np.argmin(np.abs(axis))]
+    side = (
+        np.linalg.eigh(across.T @ across)[1][:, 2]
+        if np.abs(across).max() > 1e-9 * np.abs(off).max()
+        else np.eye(3)[np.argmin(np.abs(axis))]
+    )
     side = side - (side @ axis) * axis
     side /= np.linalg.norm(side)
     other = np.cross(axis, side)

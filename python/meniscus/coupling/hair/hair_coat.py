@@ -129,7 +129,7 @@ class HairCoat:
         chosen = [self.styles.embedded(name) for name in self._blended()]
         places = np.zeros(0, np.float32)
         if len(chosen) > 1:
-            if not (0 <= self.wetness.min() and self.wetness.max() <= 1):
+            if not (self.wetness.min() >= 0 and self.wetness.max() <= 1):
                 raise ValueError("wetness must be within [0, 1]")
             places = np.ascontiguousarray(self.wetness * np.float32(len(chosen) - 1))
         return self._skinned(chosen, x, self.kdsm.skin_at(t), places, t, out)
@@ -155,7 +155,11 @@ class HairCoat:
         out: Floats | None = None,
     ) -> Floats:
         """Points of embedded styles; without a time, lengths stay as they come and nothing is pushed."""
-        x = np.empty(self.groom.points.shape) if out is None else _checks.incoming("out", out, np.dtype(np.float64), self.groom.points.shape)
+        x = (
+            np.empty(self.groom.points.shape)
+            if out is None
+            else _checks.incoming("out", out, np.dtype(np.float64), self.groom.points.shape)
+        )
         post = (0, 0, 0.0, 1.0, None) if t is None else self._post(t)
         where = np.zeros(0, np.float32) if places is None else places
         _coupling.skin_hair(self._strands, (nodes, self.kdsm.rest.tets, skin), chosen, where, post, x)

@@ -24,7 +24,8 @@ class HairVolume:
     Attributes:
         volume: (nx, ny, nz), m^3.
         velocity: (nx, ny, nz, 3) of the hair, m/s; 0 where there is none.
-        direction: (nx, ny, nz, 3, 3), the mean of t t^T for unit vectors t along the hair: a third of the unit matrix where it has no order.
+        direction: (nx, ny, nz, 3, 3), the mean of t t^T for unit vectors t along the hair: a third of the unit matrix where there is no
+            order.
         outside: volume of the hair that is in no cell, m^3.
 
     Raises:
@@ -42,7 +43,10 @@ class HairVolume:
         self.outside = 0.0
 
     def set(self, groom: Groom, points: Floats, velocities: Floats | None = None) -> None:
-        """Take the strands of a groom at `points` (n, 3), m, with `velocities` (n, 3), m/s; default at rest. Raises ValueError for others."""
+        """Take the strands of a groom at `points` (n, 3), m, with `velocities` (n, 3), m/s; default at rest.
+
+        Raises ValueError for others.
+        """
         x = np.ascontiguousarray(points, np.float64)
         v = np.zeros_like(x) if velocities is None else np.ascontiguousarray(velocities, np.float64)
         if x.shape != groom.points.shape or v.shape != x.shape:
@@ -90,7 +94,7 @@ def cylinder_drag(fraction: npt.ArrayLike, radius: float, viscosity: float = 1e-
     times the force per mass, and the rate is viscosity / permeability.
     """
     f = np.asarray(fraction, np.float64)
-    if f.size and not (0 <= f.min() and f.max() <= _LARGEST_FRACTION):
+    if f.size and not (f.min() >= 0 and f.max() <= _LARGEST_FRACTION):
         raise ValueError(f"fraction must be within [0, {_LARGEST_FRACTION}]")
     r, nu = _checks.positive("radius", radius), _checks.positive("viscosity", viscosity)
     s = np.where(f > 0, f, 0.5)
@@ -102,10 +106,10 @@ def cylinder_drag(fraction: npt.ArrayLike, radius: float, viscosity: float = 1e-
 class HairDrag:
     """Drag between hair and water: velocities relax towards each other at a rate k per cell, and the pressure acts through the hair.
 
-    With v the velocity of the hair, water that feels the force f per mass and the pressure p follows u' = -k (u - v) + f - grad p / density.
-    Its exact solution over dt has the factor c = (1 - exp(-k dt)) / (k dt) before f and grad p. So `relax` comes after the forces, and `project`
-    takes `density(...)`, which is larger by 1 / c: strong drag then obeys Darcy's law. Drag that is relaxed before a projection with the plain
-    density is never stronger than 1 / dt.
+    With v the velocity of the hair, water that feels the force f per mass and the pressure p follows u' = -k (u - v) + f - grad p /
+    density. Its exact solution over dt has the factor c = (1 - exp(-k dt)) / (k dt) before f and grad p. So `relax` comes after the forces,
+    and `project` takes `density(...)`, which is larger by 1 / c: strong drag then obeys Darcy's law. Drag that is relaxed before a
+    projection with the plain density is never stronger than 1 / dt.
 
     Args:
         grid: of the water, three-dimensional.

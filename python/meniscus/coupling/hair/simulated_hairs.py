@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.collision import TetLocator
 from meniscus.coupling.hair.columns import columns
 from meniscus.coupling.hair.hair_coat import HairCoat
 from meniscus.mesh import Embedding
-from meniscus.collision import TetLocator
 from meniscus.solids import AltitudeSprings, DeformableBody, EdgeSprings, Groom, HairBody, SpringOptions
 from meniscus.surface import Solid
 

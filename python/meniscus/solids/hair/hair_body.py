@@ -220,10 +220,10 @@ class HairBody(DeformableBody):
             drag: of air at rest, 1/s: the part of the momentum that it takes per time.
             max_newton: iterations at most; 1 is a linearised step; None: 20, or 2000 to an equilibrium.
             tolerance: largest last change of a position, relative to the length of its strand.
-            longest: with "newmark", greatest strain of a segment: new positions are limited from root to tip (Selle 2008, section 7.4.1), and
-                momentum is not conserved; None: no limit.
-            anchors: with "implicit-euler", constants (k,), N/m, of springs of length zero from each node to points (k, 3), m, where these are
-                at the end of the step.
+            longest: with "newmark", greatest strain of a segment: new positions are limited from root to tip (Selle 2008, section 7.4.1),
+                and momentum is not conserved; None: no limit.
+            anchors: with "implicit-euler", constants (k,), N/m, of springs of length zero from each node to points (k, 3), m, where these
+                are at the end of the step.
 
         Raises:
             TypeError, ValueError: wrong values; positions that are not finite at the end: nothing has changed then.

@@ -22,12 +22,12 @@ class AltitudeModel:
     """How altitude-spring hair is made of springs.
 
     Attributes:
-        extra: "always": every segment has a particle beside it, so that it carries a frame; "colinear", as printed: only segments that are in
-            line with a neighbour or in one plane with the next two, so that curls have no more particles than points.
+        extra: "always": every segment has a particle beside it, so that it carries a frame; "colinear", as printed: only segments that are
+            in line with a neighbour or in one plane with the next two, so that curls have no more particles than points.
         moduli: of edge, bending, torsion and altitude springs, N: constants are modulus / rest length, as printed (the public code has 1e4,
             1e3, 1e3, 1e3). They belong to one length of segments. None: fitted to EI, GJ and EA, strand by strand.
-        beyond: altitude springs act once they are compressed by more than this fraction, so that they prevent collapse and add nothing to the
-            stiffness of small deformations; negative: always, as printed.
+        beyond: altitude springs act once they are compressed by more than this fraction, so that they prevent collapse and add nothing to
+            the stiffness of small deformations; negative: always, as printed.
 
     Raises:
         TypeError, ValueError: other choices; moduli that are not four positive numbers; `beyond` of 1 or more.
@@ -111,7 +111,9 @@ class StripForce(Force):
 
     _core: _solids.StripForce
 
-    def __init__(self, offsets: npt.ArrayLike, rest_positions: Floats, constants: Floats, edges: npt.NDArray[np.uint8], beyond: float) -> None:
+    def __init__(
+        self, offsets: npt.ArrayLike, rest_positions: Floats, constants: Floats, edges: npt.NDArray[np.uint8], beyond: float
+    ) -> None:
         x = np.ascontiguousarray(_checks.points("rest_positions", rest_positions, FLOAT64, 3))
         k = np.ascontiguousarray(_checks.incoming("constants", constants, FLOAT64, (len(x), 4)))
         self.edges = np.ascontiguousarray(edges, np.uint8)

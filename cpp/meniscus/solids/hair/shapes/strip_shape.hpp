@@ -30,7 +30,8 @@ struct StripShape {
 
 /// `framed`: two particles behind each root hold its direction and twist. Throws InvalidArgument for coincident points.
 StripShape shape_strips(std::span<const std::int64_t> offsets, std::span<const mesh::Point> points,
-                        std::span<const mesh::Point> directions, std::span<const mesh::Point> directors, bool framed, Extra extra);
+                        std::span<const mesh::Point> directions, std::span<const mesh::Point> directors, bool framed,
+                        Extra extra);
 
 /// Per strand, N m^2 (bending, twisting) and N (stretching).
 struct StrandStiffness {

@@ -105,7 +105,8 @@ void Stiction::update(std::span<const Point> x, bool exclude) {
         Near n{0, static_cast<std::int32_t>(i), j, 0, 0};
         const auto &a = segments_[i], &b = segments_[j];
         closest(x[a[0]], x[a[1]], x[b[0]], x[b[1]], n.part_first, n.part_second);
-        const Point p = (1 - n.part_first) * x[a[0]] + n.part_first * x[a[1]], q = (1 - n.part_second) * x[b[0]] + n.part_second * x[b[1]];
+        const Point p = (1 - n.part_first) * x[a[0]] + n.part_first * x[a[1]],
+                    q = (1 - n.part_second) * x[b[0]] + n.part_second * x[b[1]];
         n.distance = (p - q).norm();
         if (n.distance < options_.near) list.push_back(n);
       });

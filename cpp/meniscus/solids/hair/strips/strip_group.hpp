@@ -246,8 +246,7 @@ template <class Group>
 MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const Pack* free, const Pack& inertia, const Pack&,
                                         Pack* m) {
   const Pack one = splat(1.0), held = splat(held_diagonal);
-  for (Index r = 0; r < 3 * g.slots; ++r)
-    m[(Group::band + 1) * r] += inertia * mass[r / 3] + (one - free[r / 3]) * held;
+  for (Index r = 0; r < 3 * g.slots; ++r) m[(Group::band + 1) * r] += inertia * mass[r / 3] + (one - free[r / 3]) * held;
 }
 
 template <class Group>

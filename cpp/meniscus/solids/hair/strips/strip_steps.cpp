@@ -51,8 +51,7 @@ MENISCUS_INLINE void half_step(const Group& g, const Scratch& s, const StrandSte
   complete_stiffness(g, s.mass, s.free, splat(1 + o.drag * h), one, s.matrix);
   factorise_band<Group::band>(s.matrix, rows);
   solve_band<Group::band>(s.matrix, rows, s.move);
-  for (Index r = 0; r < rows; ++r)
-    s.move[r] = select(s.free[r / 3] > splat(0.5), s.move[r], component(s.target[r / 3], r % 3));
+  for (Index r = 0; r < rows; ++r) s.move[r] = select(s.free[r / 3] > splat(0.5), s.move[r], component(s.target[r / 3], r % 3));
 }
 
 }  // namespace
@@ -84,9 +83,7 @@ void StripStrands::newmark(const StrandStep& o, const Limits& limits, Points x, 
       }
     });
     if (!limits.parents.empty())
-      per_strand(n, [&](int, Index strand) {
-        limit_lengths({&offsets_[strand], 2}, limits.parents, limits.longest, x);
-      });
+      per_strand(n, [&](int, Index strand) { limit_lengths({&offsets_[strand], 2}, limits.parents, limits.longest, x); });
     for_points(g, [&](int l, Index j, Index p) {
       s.x[j].x[l] = 0.5 * (s.trial[j].x[l] + x[p][0]);
       s.x[j].y[l] = 0.5 * (s.trial[j].y[l] + x[p][1]);
