@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.coupling import HairDrag, HairVolume, cylinder_drag, exchange
+from meniscus.coupling import HairDrag, HairVolume, cylinder_drag, exchange_momentum
 from meniscus.fluids import project
 from meniscus.solids import Groom
 
@@ -113,7 +113,7 @@ def test_loose_hair_and_water_keep_their_momentum() -> None:
     u, v = rng.standard_normal((2, 50, 3))
     m, n, k = rng.uniform(0.1, 2, 50), rng.uniform(0.01, 1, 50), rng.uniform(0, 50, 50)
     before, apart = m[:, None] * u + n[:, None] * v, u - v
-    exchange(u, v, (m, n), k, 0.03)
+    exchange_momentum(u, v, (m, n), k, 0.03)
     assert m[:, None] * u + n[:, None] * v == pytest.approx(before, abs=1e-12)
     assert u - v == pytest.approx(np.exp(-k * (1 + m / n) * 0.03)[:, None] * apart, abs=1e-10)
 

@@ -8,7 +8,7 @@ import pytest
 from support.creatures import BALL, built
 
 import meniscus as ms
-from meniscus.coupling import HairCoat, HairPost, HairSimulation, SimulatedHairs
+from meniscus.coupling import HairCoat, HairColumns, HairPost, HairSimulation, SimulatedHairs
 from meniscus.coupling.hair.columns import column
 from meniscus.solids import Groom
 
@@ -64,7 +64,7 @@ def test_an_active_hair_without_loads_stays_and_stiff_bindings_follow() -> None:
     assert np.abs(hairs.positions - coat.positions(0.0)).max() < 1e-6
     far = []
     for binding in (0.1, 1.0, 10.0, 1e6):
-        swung = SimulatedHairs(coat_of(), HairSimulation(gravity=(0, 0, 0), binding=binding, column_binding=0))
+        swung = SimulatedHairs(coat_of(), HairSimulation(gravity=(0, 0, 0), binding=binding, columns=HairColumns(binding=0)))
         swung.activate(np.ones(30, bool))
         worst = 0.0
         for k in range(1, 9):
@@ -77,7 +77,7 @@ def test_an_active_hair_without_loads_stays_and_stiff_bindings_follow() -> None:
 
 def test_hairs_return_as_a_critically_damped_spring() -> None:
     coat = coat_of(lambda t: BALL.vertices)
-    o = HairSimulation(return_time=0.2, gravity=(0, -30, 0), column_binding=0, binding=0.01)
+    o = HairSimulation(return_time=0.2, gravity=(0, -30, 0), columns=HairColumns(binding=0), binding=0.01)
     hairs = SimulatedHairs(coat, o)
     hairs.activate([4])
     for _ in range(6):
@@ -105,7 +105,7 @@ def test_hairs_near_a_solid_are_activated_and_kept_out() -> None:
     coat = coat_of(lambda t: BALL.vertices, count=200)
     top = coat.groom.points[np.argmax(coat.groom.points[:, 1])]
     solid = ms.surface.KinematicSolid(ms.surface.Sphere(tuple(top - np.array([0, 0.03, 0])), 0.06))
-    hairs = SimulatedHairs(coat, HairSimulation(gravity=(0, 0, 0), column_binding=0))
+    hairs = SimulatedHairs(coat, HairSimulation(gravity=(0, 0, 0), columns=HairColumns(binding=0)))
     distance = solid.signed_distance(coat.positions(0.0), 0.0).reshape(200, -1).min(axis=1)
     hairs.activate_near(solid, 0.01)
     assert np.array_equal(hairs.active, distance < 0.01)

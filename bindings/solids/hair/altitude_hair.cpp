@@ -1,7 +1,7 @@
 // Strips of altitude-spring hair.
 #include "solids/body_arrays.hpp"
 #include "solids/force_arrays.hpp"
-#include "solids/strand_arrays.hpp"
+#include "solids/hair/strand_arrays.hpp"
 
 #include "meniscus/solids/hair/shapes/strip_shape.hpp"
 #include "meniscus/solids/hair/strips/strip_force.hpp"

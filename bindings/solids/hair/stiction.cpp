@@ -1,5 +1,5 @@
 // Springs between segments of hair that stick together.
-#include "solids/strand_arrays.hpp"
+#include "solids/hair/strand_arrays.hpp"
 
 #include "meniscus/solids/hair/stiction/stiction.hpp"
 

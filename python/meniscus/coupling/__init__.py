@@ -5,10 +5,10 @@ from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.hair.hair_coat import CoatStyles, HairCoat
-from meniscus.coupling.hair.hair_drag import HairDrag, HairVolume, cylinder_drag, exchange
+from meniscus.coupling.hair.hair_drag import HairDrag, HairVolume, cylinder_drag, exchange_momentum
 from meniscus.coupling.hair.hair_post import HairPost, LengthMode, PushoutMode
 from meniscus.coupling.hair.hair_styles import GuideHairs, blend_along
-from meniscus.coupling.hair.simulated_hairs import HairSimulation, SimulatedHairs
+from meniscus.coupling.hair.simulated_hairs import HairColumns, HairSimulation, SimulatedHairs
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
@@ -44,6 +44,7 @@ __all__ = [
     "Following",
     "GuideHairs",
     "HairCoat",
+    "HairColumns",
     "HairDrag",
     "HairPost",
     "HairSimulation",
@@ -70,7 +71,7 @@ __all__ = [
     "WaterLedger",
     "blend_along",
     "cylinder_drag",
-    "exchange",
+    "exchange_momentum",
     "smooth_shells",
     "water_surface",
 ]

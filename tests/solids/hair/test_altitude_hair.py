@@ -151,7 +151,7 @@ def test_heavy_hair_bends_as_rods_do() -> None:
         groom = straight(50, (1.0, 0.0, 0.0))
         hair = HairBody(groom, EI=1.0, GJ=0.7, density=1 / (math.pi * 1e-6), model=model, sag_free=False, gravity=(0, 0, -20.0))
         assert hair.advance(math.inf).unfinished == 0
-        ends.append(hair.points[-1])
+        ends.append(hair.positions[hair.nodes][-1])
     assert ends[1] == pytest.approx(ends[0], abs=0.01)
 
 
@@ -181,17 +181,17 @@ def test_lengths_are_limited_from_root_to_tip() -> None:
         hair = spring_hair(straight(20, (0.0, 0.0, -1.0)), EI=1e-6, GJ=1e-6, EA=1e-3, gravity=GRAVITY, sag_free=False)
         for k in range(40):
             roots = np.array([[0.3 * math.sin(0.4 * k), 0.0, 0.0]])
-            hair.move_roots(roots, hair.groom.directions, hair.groom.directors)
+            hair.follow(roots=(roots, hair.groom.directions, hair.groom.directors))
             hair.advance(0.01, "newmark", longest=longest)
         return hair
 
     def strain(hair: HairBody) -> float:
-        return float(np.linalg.norm(np.diff(hair.points, axis=0), axis=1).max() * 20 - 1)
+        return float(np.linalg.norm(np.diff(hair.positions[hair.nodes], axis=0), axis=1).max() * 20 - 1)
 
     assert strain(shaken(None)) > 0.1
     hair = shaken(0.0)
     assert strain(hair) < 1e-12
-    assert hair.points[0] == pytest.approx([0.3 * math.sin(0.4 * 39), 0, 0], abs=0)
+    assert hair.positions[hair.nodes][0] == pytest.approx([0.3 * math.sin(0.4 * 39), 0, 0], abs=0)
 
 
 def test_free_fall_is_exact_and_rigid() -> None:
@@ -211,7 +211,7 @@ def test_strands_do_not_know_of_each_other_and_threads_change_no_bit() -> None:
         for _ in range(3):
             hair.advance(1e-2)
         hair.advance(1e-3, "newmark")
-        return hair.points
+        return hair.positions[hair.nodes]
 
     before, every = ms.num_threads(), []
     try:
@@ -229,7 +229,7 @@ def test_strands_do_not_know_of_each_other_and_threads_change_no_bit() -> None:
 
 def test_copies_and_pickles_go_on_alike() -> None:
     hair = spring_hair(helix(8, 0.3, 2), gravity=GRAVITY)
-    hair.move_roots(hair.points[:1] + 0.01, hair.groom.directions, hair.groom.directors)
+    hair.follow(roots=(hair.positions[hair.nodes][:1] + 0.01, hair.groom.directions, hair.groom.directors))
     hair.advance(0.01)
     others = [hair.copy(), copy.deepcopy(hair), pickle.loads(pickle.dumps(hair))]
     hair.advance(0.01)
@@ -248,8 +248,10 @@ def test_bad_arguments() -> None:
         spring_hair(groom, tips=True)
     with pytest.raises(ValueError, match='rule "newmark" is for'):
         HairBody(groom, EI=1.0, GJ=1.0).advance(0.1, "newmark")
-    with pytest.raises(AttributeError, match="springs, no rods"):
+    with pytest.raises(AttributeError, match="rods"):
         _ = spring_hair(groom).rods
+    with pytest.raises(ValueError, match="either vertices or roots"):
+        spring_hair(groom).follow()
     with pytest.raises(ValueError, match="longest is a strain"):
         spring_hair(groom).advance(0.1, longest=0.1)
     assert isinstance(spring_hair(groom).strands, StripForce)

@@ -110,7 +110,7 @@ def test_hair_that_sticks_swings_together_and_gains_no_energy() -> None:
         for _ in range(30):
             hair.step(1e-3, "implicit-euler")
             energies.append(hair.energy()["total"])
-        gap = hair.points.reshape(2, -1, 3)
+        gap = hair.positions[hair.nodes].reshape(2, -1, 3)
         return float(np.abs(gap[1] - gap[0])[:, 0].max()), np.array(energies)
 
     loose, _ = swing(False)

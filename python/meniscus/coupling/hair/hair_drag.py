@@ -156,7 +156,7 @@ class HairDrag:
         return np.array(took)
 
 
-def exchange(water: Floats, hair: Floats, masses: tuple[npt.ArrayLike, npt.ArrayLike], rate: npt.ArrayLike, dt: float) -> None:
+def exchange_momentum(water: Floats, hair: Floats, masses: tuple[npt.ArrayLike, npt.ArrayLike], rate: npt.ArrayLike, dt: float) -> None:
     """Let velocities of water (..., d) and loose hair (..., d), m/s, relax towards each other in place, with all momentum kept.
 
     Args:

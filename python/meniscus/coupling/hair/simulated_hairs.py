@@ -22,6 +22,39 @@ _SMALL = 1e-4  # of its length: a hair that is nearer to its place has returned
 
 
 @dataclass(frozen=True, kw_only=True)
+class HairColumns:
+    """Columns of tetrahedra around single hairs, bodies of springs.
+
+    Attributes:
+        binding: N/m, of the springs of length zero between points of a hair and their places in its column; 0: no columns.
+        boxes: along the hair.
+        thickness: least half width, m.
+        edges, altitudes: N, moduli of the springs.
+        density: kg/m^3.
+
+    Raises:
+        TypeError, ValueError: numbers that are not positive.
+
+    Source: Lee 2018, section 2.3.2, with its constants.
+    """
+
+    binding: float = 0.0414
+    boxes: int = 4
+    thickness: float = 2e-3
+    edges: float = 0.414
+    altitudes: float = 0.0414
+    density: float = 50.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in ("thickness", "edges", "altitudes", "density"):
+            _checks.positive(name, getattr(self, name))
+        if _checks.number("binding", self.binding) < 0:
+            raise ValueError(f"binding must not be negative, not {self.binding:g}")
+        _checks.integer("boxes", self.boxes, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class HairSimulation:
     """How single hairs are simulated.
 
@@ -31,11 +64,7 @@ class HairSimulation:
         gravity: m/s^2; the mesh may have it already.
         drag: of the air, 1/s.
         binding: N/m, of the springs of length zero between points and where the mesh takes them.
-        column_binding: N/m, of those between points and their places in the column of the hair; 0: no columns.
-        boxes: of a column, along the hair.
-        thickness: least half width of a column, m.
-        column_edges, column_altitudes: N, moduli of the springs of columns.
-        column_density: kg/m^3.
+        columns: around the hairs, which keep their shape.
         return_time: s: errors of hairs that return fall by exp(-5) in this time.
         hold: s: hairs stay active for so long after the last contact.
 
@@ -51,23 +80,17 @@ class HairSimulation:
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)
     drag: float = 5.0
     binding: float = 0.0414
-    column_binding: float = 0.0414
-    boxes: int = 4
-    thickness: float = 2e-3
-    column_edges: float = 0.414
-    column_altitudes: float = 0.0414
-    column_density: float = 50.0
+    columns: HairColumns = HairColumns()
     return_time: float = 0.3
     hold: float = 0.1
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("EI", "GJ", "density", "thickness", "column_edges", "column_altitudes", "column_density", "return_time"):
+        for name in ("EI", "GJ", "density", "return_time"):
             _checks.positive(name, getattr(self, name))
-        for name in ("drag", "binding", "column_binding", "hold"):
+        for name in ("drag", "binding", "hold"):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
-        _checks.integer("boxes", self.boxes, 1)
 
 
 class SimulatedHairs:
@@ -176,11 +199,11 @@ class SimulatedHairs:
         g = body.groom
         constant, aim = np.full(len(body), o.binding), o.binding * kinematic
         if self._columns is not None:
-            constant += o.column_binding
-            aim += o.column_binding * self._columns.advance(kinematic, dt)
+            constant += o.columns.binding
+            aim += o.columns.binding * self._columns.advance(kinematic, dt)
         roots = kinematic[g.offsets[:-1]]
         first = kinematic[g.offsets[:-1] + 1] - roots
-        body.move_roots(roots, first / np.linalg.norm(first, axis=1)[:, None], g.directors)
+        body.follow(roots=(roots, first / np.linalg.norm(first, axis=1)[:, None], g.directors))
         body.advance(dt, drag=o.drag, anchors=(constant, aim / np.maximum(constant, 1e-300)[:, None]))
         x, v = body.positions, body.velocities
         moving = np.ones(len(x), np.bool_)
@@ -215,7 +238,7 @@ class SimulatedHairs:
         body.rods.strands.untwist(body.positions)
         body.targets[...] = body.positions
         self._body = body
-        if o.column_binding > 0:
+        if o.columns.binding > 0:
             self._columns = _Columns(part, kinematic[rows], o)
 
 
@@ -224,10 +247,10 @@ class _Columns:
 
     def __init__(self, groom: Groom, points: Floats, options: HairSimulation) -> None:
         shapes = [points[a:b] for a, b in zip(groom.offsets[:-1], groom.offsets[1:], strict=True)]
-        mesh, first = columns(shapes, options.boxes, options.thickness)
-        self.body = DeformableBody(mesh, density=options.column_density, gravity=options.gravity)
-        self.body.add(EdgeSprings(mesh, SpringOptions(stiffness=options.column_edges)))
-        self.body.add(AltitudeSprings(mesh, SpringOptions(stiffness=options.column_altitudes)))
+        mesh, first = columns(shapes, options.columns.boxes, options.columns.thickness)
+        self.body = DeformableBody(mesh, density=options.columns.density, gravity=options.gravity)
+        self.body.add(EdgeSprings(mesh, SpringOptions(stiffness=options.columns.edges)))
+        self.body.add(AltitudeSprings(mesh, SpringOptions(stiffness=options.columns.altitudes)))
         found = TetLocator(mesh).locate(np.ascontiguousarray(points))
         self._places = Embedding(np.ascontiguousarray(mesh.tets[np.maximum(found.tets, 0)]), found.barycentric, len(mesh.vertices))
         # The root's face follows the frame of the first segment.

@@ -24,6 +24,7 @@ from meniscus.solids.hair.strip_force import AltitudeModel, StripForce, StripSha
 StrandModel = Literal["altitude", "rod"]
 StrandRule = Literal["implicit-euler", "midpoint", "newmark"]
 
+_FRAME = ("points", "directions", "directors")
 _HAIR = 1300.0  # kg/m^3, keratin: Robbins, "Chemical and physical behavior of human hair", 2012
 
 
@@ -67,6 +68,7 @@ class HairBody(DeformableBody):
         groom: the groom.
         nodes: (n,) the body's node of each point of the groom.
         strands: the force of all strands: `RodForce` or `StripForce`.
+        rods: the same, of rods alone.
         shape: particles of altitude-spring hair; None for rods.
         misfit: (m,) largest relative difference between the stiffness of a strand of springs and that of its rod (0 for rods).
         targets: (k, 3), m: where `advance` takes the points that are pinned; state. `pin` sets them to where these are.
@@ -115,10 +117,11 @@ class HairBody(DeformableBody):
         self.nodes = np.arange(len(self), dtype=np.int32) if self.shape is None else self.shape.nodes
         self.misfit = np.zeros(len(groom))
         self.strands: RodForce | StripForce
+        self.rods: RodForce
         stiffness = {"EI": bending, "GJ": GJ, "EA": stretching}
         if altitude is None:
             rods = RodForce(groom.offsets, groom.points, EI=bending, GJ=GJ, EA=stretching, roots=frames, tips=ends)
-            self.strands = self.add(rods)
+            self.strands = self.rods = self.add(rods)
             rods.set_frames(groom.directions, groom.directors)
             if clamped:
                 rods.strands.untwist(self.positions)
@@ -134,7 +137,7 @@ class HairBody(DeformableBody):
         self._material = {**stiffness, "density": density, "model": model if altitude is None else altitude}
         self._material.update(clamped=clamped, tips=tips)
         self.targets = self.declare("targets", self.positions.copy())
-        self.pin(self._root_nodes)
+        self.pin(_root_nodes(self))
         self.sag: SagReport | None = None
         if clamped and not tips:
             start = self.positions.copy()
@@ -142,52 +145,29 @@ class HairBody(DeformableBody):
             if _checks.flag("sag_free", sag_free) and self.gravity.any():
                 self.sag = rest_stably(self.strands, start, self.masses, self.gravity, _held(self) > 0)
 
-    @property
-    def rods(self) -> RodForce:
-        """The force of model "rod". Raises AttributeError for other models."""
-        if not isinstance(self.strands, RodForce):
-            raise AttributeError('hair of model "altitude" has springs, no rods')
-        return self.strands
-
-    @property
-    def points(self) -> Floats:
-        """Positions (n, 3) of the points of the groom, m: a copy."""
-        where: Floats = self.positions[self.nodes]
-        return where
-
-    @property
-    def _root_nodes(self) -> npt.NDArray[np.int32]:
-        """Nodes that are held from the start: the roots, and the particles behind them."""
-        if self.shape is None:
-            return self.nodes[self.groom.offsets[:-1]]
-        first = np.zeros(len(self), np.bool_)
-        first[self.nodes[self.groom.offsets[:-1]]] = True
-        return np.flatnonzero(first | (self.shape.kinds == 2)).astype(np.int32)
-
     # --- roots ---------------------------------------------------------------------------------------------------------------
 
-    def follow(self, vertices: npt.ArrayLike) -> None:
-        """Let the next `advance` bring the roots to where the groom's skin takes them with its vertices at (k, 3), m.
+    def follow(self, vertices: npt.ArrayLike | None = None, *, roots: tuple[Floats, Floats, Floats] | None = None) -> None:
+        """Let the next `advance` bring the roots to where the groom's skin takes them.
 
-        Roots of your own motion: `move_roots`.
+        Args:
+            vertices: (k, 3) of the skin at the end of the step, m.
+            roots: instead, a motion of your own: points (m, 3), m, and vectors (m, 3) along the strands and across.
+
+        Raises:
+            TypeError, ValueError: both or none of them, other shapes.
         """
-        self.move_roots(self.groom.roots_on(vertices), *self.groom.frames_on(vertices))
-
-    def move_roots(self, points: Floats, directions: Floats, directors: Floats) -> None:
-        """Let the next `advance` bring the roots to `points` (m, 3), m, with unit vectors along the strands and across (m, 3)."""
-        shape, m = (len(self.groom), 3), self.groom.offsets[:-1]
-        x, t, d = (
-            _checks.incoming(name, value, np.dtype(np.float64), shape)
-            for name, value in (("points", points), ("directions", directions), ("directors", directors))
-        )
-        self.targets[self.nodes[m]] = x
+        if (vertices is None) == (roots is None):
+            raise ValueError("give either vertices or roots")
+        if vertices is not None:
+            roots = (self.groom.roots_on(vertices), *self.groom.frames_on(vertices))
+        assert roots is not None
+        x, t, d = (_checks.incoming(n, v, np.dtype(np.float64), (len(self.groom), 3)) for n, v in zip(_FRAME, roots, strict=True))
         if isinstance(self.strands, RodForce):
             self.strands.set_frames(t, d)
         elif self._material["clamped"]:
-            first = self.nodes[m] - 2
-            length = np.linalg.norm(np.diff(self.groom.points, axis=0), axis=1)[m][:, None]
-            self.targets[first] = x - length * t
-            self.targets[first + 1] = x - 0.5 * length * t + (0.5 * math.sqrt(3)) * length * d
+            _set_frames(self, x, t, d)
+        self.targets[self.nodes[self.groom.offsets[:-1]]] = x
 
     def pin(self, nodes: npt.ArrayLike) -> None:
         """Fix nodes where they are, as in `DeformableBody.pin`; `targets` says where `advance` takes them."""
@@ -247,39 +227,16 @@ class HairBody(DeformableBody):
                 done = strands.equilibrium(tuple(self.gravity), self.positions, self.masses, held, most, small)
                 self.velocities = 0.0
             else:
-                masses = self.masses if anchors is None else self._tie(anchors, dt, air)
+                masses = self.masses if anchors is None else _tie(self, anchors, dt, air)
                 arrays = (self.positions, self.velocities, masses, held, self.targets)
                 if rule == "newmark":
-                    strands.newmark(dt, tuple(self.gravity), air, *self._limits(longest), arrays)
+                    strands.newmark(dt, tuple(self.gravity), air, *_limits(self, longest), arrays)
                     done = (1, 0)
                 else:
                     done = strands.step(dt, tuple(self.gravity), air, middle, most, small, arrays)
                 self.time += dt
             _checks.require_finite("positions", self.positions)
         return StrandInfo(dt, *done)
-
-    def _tie(self, anchors: tuple[Floats, Floats], dt: float, drag: float) -> Floats:
-        """Masses and velocities that make a step of implicit Euler that of nodes with springs to anchors: both are quadratic in the end."""
-        k = _checks.incoming("anchors[0]", anchors[0], np.dtype(np.float64), (len(self),))
-        to = _checks.incoming("anchors[1]", anchors[1], np.dtype(np.float64), (len(self), 3))
-        if k.min() < 0:
-            raise ValueError("constants of anchors must not be negative")
-        slower = 1 / (1 + drag * dt)
-        inertia = 1 / (slower * dt**2)
-        masses = self.masses + k / inertia
-        aim = self.positions + slower * dt * (self.velocities + dt * self.gravity)
-        aim += (k / (masses * inertia))[:, None] * (to - aim)
-        self.velocities[...] = (aim - self.positions) / (slower * dt) - dt * self.gravity
-        return masses
-
-    def _limits(self, longest: float | None) -> tuple[npt.NDArray[np.int32], Floats]:
-        """Particles to which distances are limited, and these; empty without limits."""
-        assert self.shape is not None
-        if longest is None:
-            return np.zeros(0, np.int32), np.zeros(0)
-        parents = self.shape.parents
-        each = (1 + longest) * np.linalg.norm(self.shape.particles - self.shape.particles[parents], axis=1)
-        return parents, each
 
     # --- copies --------------------------------------------------------------------------------------------------------------
 
@@ -296,6 +253,8 @@ class HairBody(DeformableBody):
         self.release()
         DeformableBody._setup.fset(self, setup)  # type: ignore[attr-defined]
         self.strands = next(force for force in self.forces if isinstance(force, RodForce | StripForce))
+        if isinstance(self.strands, RodForce):
+            self.rods = self.strands
         self.sag = setup["sag"]
 
 
@@ -304,3 +263,46 @@ def _held(body: HairBody) -> npt.NDArray[np.uint8]:
     held = np.zeros(len(body), np.uint8)
     held[body.constrained] = 1
     return held
+
+
+def _root_nodes(body: HairBody) -> npt.NDArray[np.int32]:
+    """Nodes that are held from the start: the roots, and the particles behind them."""
+    first = np.zeros(len(body), np.bool_)
+    first[body.nodes[body.groom.offsets[:-1]]] = True
+    if body.shape is not None:
+        first |= body.shape.kinds == 2
+    return np.flatnonzero(first).astype(np.int32)
+
+
+def _set_frames(body: HairBody, x: Floats, t: Floats, d: Floats) -> None:
+    """Let the next step bring the particles behind the roots to where they hold directions and twist."""
+    first = body.groom.offsets[:-1]
+    behind = body.nodes[first] - 2
+    length = np.linalg.norm(body.groom.points[first + 1] - body.groom.points[first], axis=1)[:, None]
+    body.targets[behind] = x - length * t
+    body.targets[behind + 1] = x - 0.5 * length * t + (0.5 * math.sqrt(3)) * length * d
+
+
+def _tie(body: HairBody, anchors: tuple[Floats, Floats], dt: float, drag: float) -> Floats:
+    """Masses and velocities that make a step of implicit Euler that of nodes with springs to anchors: both are quadratic in the end."""
+    k = _checks.incoming("anchors[0]", anchors[0], np.dtype(np.float64), (len(body),))
+    to = _checks.incoming("anchors[1]", anchors[1], np.dtype(np.float64), (len(body), 3))
+    if k.min() < 0:
+        raise ValueError("constants of anchors must not be negative")
+    slower = 1 / (1 + drag * dt)
+    inertia = 1 / (slower * dt**2)
+    masses = body.masses + k / inertia
+    aim = body.positions + slower * dt * (body.velocities + dt * body.gravity)
+    aim += (k / (masses * inertia))[:, None] * (to - aim)
+    body.velocities[...] = (aim - body.positions) / (slower * dt) - dt * body.gravity
+    return masses
+
+
+def _limits(body: HairBody, longest: float | None) -> tuple[npt.NDArray[np.int32], Floats]:
+    """Particles to which distances are limited, and these; empty without limits."""
+    assert body.shape is not None
+    if longest is None:
+        return np.zeros(0, np.int32), np.zeros(0)
+    parents = body.shape.parents
+    each = (1 + longest) * np.linalg.norm(body.shape.particles - body.shape.particles[parents], axis=1)
+    return parents, each

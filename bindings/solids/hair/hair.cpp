@@ -1,7 +1,7 @@
 // Strands of hair.
 #include "solids/body_arrays.hpp"
 #include "solids/force_arrays.hpp"
-#include "solids/strand_arrays.hpp"
+#include "solids/hair/strand_arrays.hpp"
 
 #include "meniscus/solids/hair/rod_force.hpp"
 
