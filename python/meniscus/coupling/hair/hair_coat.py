@@ -136,7 +136,7 @@ class HairCoat:
 
     def finish(self, points: Floats, t: float) -> Floats:
         """Give points (n, 3) at a time (s) their lengths, and push them out of the creature, in place; see `post`."""
-        x = _checks.incoming("points", points, np.dtype(np.float64), self.groom.points.shape)
+        x: Floats = _checks.incoming("points", points, np.dtype(np.float64), self.groom.points.shape)
         _coupling.finish_hair(self._strands, self._post(t), x)
         return x
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -52,7 +54,8 @@ class HairVolume:
         if x.shape != groom.points.shape or v.shape != x.shape:
             raise ValueError(f"points and velocities must have shape {groom.points.shape}, not {x.shape} and {v.shape}")
         self._cells[...] = 0.0
-        self.outside = float(_coupling.add_hair(groom.offsets, x, v, groom.radius, self.grid._core, self._cells))
+        grid: Any = self.grid._core
+        self.outside = float(_coupling.add_hair(groom.offsets, x, v, groom.radius, grid, self._cells))
 
     @property
     def volume(self) -> Floats:
@@ -185,7 +188,7 @@ def _on_faces(cells: Floats, axis: int) -> Floats:
     pad = [(1, 1) if a == axis else (0, 0) for a in range(cells.ndim)]
     wide = np.pad(cells, pad, mode="edge")
     low, high = np.delete(wide, -1, axis), np.delete(wide, 0, axis)
-    return 0.5 * (low + high)  # type: ignore[no-any-return]
+    return 0.5 * (low + high)
 
 
 def _inner(dimension: int, axis: int) -> tuple[slice, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from meniscus import _checks
 from meniscus.coupling.kdsm import KDSM
@@ -16,6 +15,7 @@ from meniscus.surface import MeshDistance
 
 Floats = npt.NDArray[np.float64]
 
+_ROWS = 256  # points that are searched at a time
 _STILL = 1e6  # s: the step of implicit Euler that leads to rest
 _EDGE, _ALTITUDE = 41.4, 4.14  # N: springs of the mesh (Lee 2018, figure 2.4)
 
@@ -26,13 +26,24 @@ def places_along(groom: Groom) -> Floats:
     steps[groom.offsets[1:] - 1] = 0.0
     along = np.concatenate([[0.0], np.cumsum(steps)])[:-1]
     counts = np.diff(groom.offsets)
-    return (along - np.repeat(along[groom.offsets[:-1]], counts)) / np.repeat(groom.lengths, counts)  # type: ignore[no-any-return]
+    part: Floats = (along - np.repeat(along[groom.offsets[:-1]], counts)) / np.repeat(groom.lengths, counts)
+    return part
 
 
 def _part(name: str, value: float) -> float:
     if not 0 <= _checks.number(name, value) <= 1:
         raise ValueError(f"{name} must be within [0, 1], not {value:g}")
     return value
+
+
+def _nearest(points: Floats, targets: Floats, k: int) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Distances (n, k), ascending, and numbers (n, k) of the nearest of some targets (m, 3) to points (n, 3)."""
+    far, which = np.empty((len(points), k)), np.empty((len(points), k), np.int64)
+    for a in range(0, len(points), _ROWS):
+        square = ((points[a : a + _ROWS, None] - targets[None]) ** 2).sum(axis=2)
+        which[a : a + _ROWS] = np.argsort(square, axis=1, kind="stable")[:, :k]
+        far[a : a + _ROWS] = np.sqrt(np.take_along_axis(square, which[a : a + _ROWS], axis=1))
+    return far, which
 
 
 def clumped(groom: Groom, points: Floats, count: int, strength: float, seed: int) -> Floats:
@@ -42,7 +53,7 @@ def clumped(groom: Groom, points: Floats, count: int, strength: float, seed: int
         raise ValueError(f"there are {m} strands, too few for {count} clumps")
     _part("strength", strength)
     centres = np.sort(np.random.default_rng(_checks.integer("seed", seed, 0)).permutation(m)[:count])
-    of = centres[cKDTree(groom.roots[centres]).query(groom.roots)[1]]
+    of = centres[_nearest(groom.roots, groom.roots[centres], 1)[1][:, 0]]
     along = places_along(groom)
     out = points.copy()
     for c in centres:
@@ -61,7 +72,7 @@ def matted(groom: Groom, points: Floats, skin: TriangleMesh, amount: float) -> F
     closest = np.asarray(MeshDistance(skin).closest(np.ascontiguousarray(points)).positions)
     # Most of the way lies close to the root already.
     share = amount * np.sqrt(places_along(groom))[:, None]
-    return points + share * (closest - points)  # type: ignore[no-any-return]
+    return points + share * (closest - points)
 
 
 def sagged_nodes(kdsm: KDSM, gravity: Floats, density: float, hold: float) -> Floats:
@@ -133,8 +144,7 @@ class GuideHairs:
         if len(self.guides) == 0 or self.guides[0] < 0 or self.guides[-1] >= len(groom):
             raise ValueError(f"guides must be among the {len(groom)} strands, and one at least")
         k = min(_checks.integer("neighbours", neighbours, 1), len(self.guides))
-        far, which = cKDTree(groom.roots[self.guides]).query(groom.roots, k=k)
-        far, which = far.reshape(len(groom), k), which.reshape(len(groom), k)
+        far, which = _nearest(groom.roots, groom.roots[self.guides], k)
         w = 1 / np.maximum(far, 1e-12 * max(float(np.ptp(groom.roots)), 1e-300)) ** 2
         self._weights: Floats = w / w.sum(axis=1)[:, None]
         self._weights[self.guides] = 0.0

@@ -210,7 +210,8 @@ class SimulatedHairs:
         moving[g.offsets[:-1]] = False
         for solid in solids:
             keep_out(solid, x, v, moving, self.time + dt, dt)
-        return x.copy()
+        end: Floats = x.copy()
+        return end
 
     def _kinematic_velocities(self, kinematic: Floats) -> Floats:
         """Velocities of the mesh's hair at the last step."""

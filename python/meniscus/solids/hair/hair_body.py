@@ -291,7 +291,7 @@ def _tie(body: HairBody, anchors: tuple[Floats, Floats], dt: float, drag: float)
         raise ValueError("constants of anchors must not be negative")
     slower = 1 / (1 + drag * dt)
     inertia = 1 / (slower * dt**2)
-    masses = body.masses + k / inertia
+    masses: Floats = body.masses + k / inertia
     aim = body.positions + slower * dt * (body.velocities + dt * body.gravity)
     aim += (k / (masses * inertia))[:, None] * (to - aim)
     body.velocities[...] = (aim - body.positions) / (slower * dt) - dt * body.gravity

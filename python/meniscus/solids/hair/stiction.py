@@ -72,12 +72,12 @@ class Stiction(Force):
     @property
     def pairs(self) -> Ints:
         """The two segments (k, 2) of each spring, rows of `segments`."""
-        return self._core.table()[:, :2].astype(np.int32)  # type: ignore[no-any-return]
+        return self._core.table()[:, :2].astype(np.int32)
 
     @property
     def parts(self) -> Floats:
         """Where each spring ends (k, 2), as parts of the way along its segments."""
-        return self._core.table()[:, 2:]  # type: ignore[no-any-return]
+        return self._core.table()[:, 2:]
 
     def _changes(self) -> Floats | None:
         return self._start
