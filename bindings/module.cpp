@@ -70,6 +70,9 @@ void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_tet_penalty(py::module_& m);
 void bind_hair(py::module_& m);
+void bind_stiction(py::module_& m);
+void bind_hair_coat(py::module_& m);
+void bind_hair_volume(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_pull_solver(py::module_& m);
 void bind_reduced_body(py::module_& m);
@@ -173,6 +176,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_reduced_body(solids);
   bind_tet_penalty(solids);
   bind_hair(solids);
+  bind_stiction(solids);
   bind_positions_world(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
@@ -180,4 +184,6 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_shell_pressure(coupling);
   bind_shell_water(coupling);
   bind_shell_pictures(coupling);
+  bind_hair_coat(coupling);
+  bind_hair_volume(coupling);
 }

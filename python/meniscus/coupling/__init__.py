@@ -4,6 +4,11 @@ from meniscus.coupling.bodies.fluid_bodies import FluidBodies, FluidBodiesReport
 from meniscus.coupling.bodies.fluid_world import FluidWorld
 from meniscus.coupling.bodies.reports import BodyForce, FluidWorldLedger, FluidWorldReport
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
+from meniscus.coupling.hair.hair_coat import CoatStyles, HairCoat
+from meniscus.coupling.hair.hair_drag import HairDrag, HairVolume, cylinder_drag, exchange_momentum
+from meniscus.coupling.hair.hair_post import HairPost, LengthMode, PushoutMode
+from meniscus.coupling.hair.hair_styles import GuideHairs, blend_along
+from meniscus.coupling.hair.simulated_hairs import HairColumns, HairSimulation, SimulatedHairs
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.kdsm_parts import AirMesh, Following
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
@@ -28,6 +33,7 @@ __all__ = [
     "BodyForce",
     "Cause",
     "ClosedShellAudit",
+    "CoatStyles",
     "Degenerate",
     "DropSource",
     "FluidBodies",
@@ -36,14 +42,23 @@ __all__ = [
     "FluidWorldLedger",
     "FluidWorldReport",
     "Following",
+    "GuideHairs",
+    "HairCoat",
+    "HairColumns",
+    "HairDrag",
+    "HairPost",
+    "HairSimulation",
+    "HairVolume",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",
     "KDSMWaterReport",
     "KinematicShell",
+    "LengthMode",
     "Mode",
     "PathAudit",
     "PushedShellBody",
+    "PushoutMode",
     "ShellBody",
     "ShellCoupling",
     "ShellMode",
@@ -51,8 +66,12 @@ __all__ = [
     "ShellWalls",
     "ShellWaterMesh",
     "Shells",
+    "SimulatedHairs",
     "Skinning",
     "WaterLedger",
+    "blend_along",
+    "cylinder_drag",
+    "exchange_momentum",
     "smooth_shells",
     "water_surface",
 ]

@@ -23,6 +23,8 @@ from meniscus.solids.hair.groom import Groom
 from meniscus.solids.hair.hair_body import HairBody, StrandInfo
 from meniscus.solids.hair.rest_shapes import SagReport
 from meniscus.solids.hair.rod_force import RodForce
+from meniscus.solids.hair.stiction import Stiction
+from meniscus.solids.hair.strip_force import AltitudeModel, StripForce
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.interaction.applied_field import AppliedField
 from meniscus.solids.interaction.attachment import Attachment
@@ -94,6 +96,7 @@ from meniscus.solids.world import World
 
 __all__ = [
     "FORCES",
+    "AltitudeModel",
     "AltitudeSelection",
     "AltitudeSprings",
     "AppliedField",
@@ -183,12 +186,14 @@ __all__ = [
     "SolidElements",
     "SpringOptions",
     "StepInfo",
+    "Stiction",
     "StiffnessBlocks",
     "StiffnessStorage",
     "StrainMeasure",
     "StrainReport",
     "StrandInfo",
     "StressMeasure",
+    "StripForce",
     "Tangent",
     "TetElements",
     "TetPenalty",

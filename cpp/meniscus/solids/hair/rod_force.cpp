@@ -203,22 +203,6 @@ void RodForce::add_stiffness_bounds(std::span<const Point> x, std::span<double> 
   });
 }
 
-double RodForce::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
-  const auto offsets = strands_->offsets();
-  return core::parallel_reduce(
-      0, strands_->strands(), 64, 0.0,
-      [&](Index b, Index e) {
-        double most = 0;
-        for (Index s = b; s < e; ++s)
-          for (Index i = offsets[s]; i + 1 < offsets[s + 1]; ++i) {
-            const Point d = x[i + 1] - x[i];
-            most = std::max(most, std::abs((v[i + 1] - v[i]).dot(d)) / std::max(d.squaredNorm(), 1e-300));
-          }
-        return most;
-      },
-      [](double a, double b) { return std::max(a, b); });
-}
-
 std::size_t RodForce::nbytes() const {
   std::size_t bytes = strands_->nbytes() + std::span<const double>(energies_.begin(), energies_.end()).size_bytes();
   for (const core::Block<double>* b : {&matrix_, &twists_}) bytes += std::span<const double>(b->begin(), b->end()).size_bytes();

@@ -25,7 +25,9 @@ class RodForce final : public Force {
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   void add_damping_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
   DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return {0, 0}; }
-  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override {
+    return strands_->strain_rate(x, v);
+  }
   std::span<double> memory() override { return strands_->memory(); }
   std::size_t nbytes() const override;
 

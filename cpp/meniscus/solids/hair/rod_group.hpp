@@ -36,13 +36,13 @@ struct Frames {
 inline constexpr double held_diagonal = 1e30;
 inline constexpr double loose_twist = 1e-6;
 
-struct RodStrands::Lane {
-  Index begin = 0, points = 0;
-};
+inline constexpr int band = 10;
+inline constexpr int band_row = band + 1;
 
 struct RodStrands::Group {
+  static constexpr int unknowns = 4, band = hair::band;
   Index slots = 0;
-  std::array<Lane, pack_size> lanes;
+  std::array<StrandLane, pack_size> lanes;
   const double* law;
   double* state;
   /// Between planes.
@@ -53,6 +53,8 @@ struct RodStrands::Group {
   PackVec3 stored(StatePlane k, Index slot) const {
     return {load_pack(state_at(k, slot)), load_pack(state_at(k + 1, slot)), load_pack(state_at(k + 2, slot))};
   }
+  /// Whether the fourth unknown of a slot, the twist of the segment behind, is one.
+  Pack last_is_free(Index slot) const { return at(real_plane, slot); }
   PointLaw point(Index slot) const {
     return {at(bending_plane, slot), at(twisting_plane, slot), at(first_plane, slot), at(second_plane, slot),
             at(turn_plane, slot)};
@@ -69,7 +71,7 @@ struct RodStrands::Scratch {
 
   explicit Scratch(Index most) : slots(most) {
     const Index per_slot = 3 * 3 + 2 + 2 * 8 + 4 + 4, rows = 4 * most;
-    memory = core::Block<double>(pack_size * (per_slot * most + 2 * band + band_entries(rows)));
+    memory = core::Block<double>(pack_size * (per_slot * most + 2 * band + band_entries<band>(rows)));
     auto* p = reinterpret_cast<Pack*>(memory.data());
     const auto packs = [&](Index n) { return std::exchange(p, p + n); };
     const auto vectors = [&](Index n) { return reinterpret_cast<PackVec3*>(packs(3 * n)); };
@@ -77,31 +79,9 @@ struct RodStrands::Scratch {
     mass = packs(most), free = packs(most);
     for (Frames* f : {&now, &next}) *f = {vectors(most), vectors(most), packs(most), packs(most)};
     move = packs(4 * most + band), slope = packs(4 * most + band);
-    matrix = packs(band_entries(rows));
+    matrix = packs(band_entries<band>(rows));
   }
 };
-
-/// Gathers a vector per point; slots without a point get zero.
-template <class Group>
-MENISCUS_INLINE void gather(const Group& g, std::span<const mesh::Point> from, PackVec3* out) {
-  for (Index j = 0; j < g.slots; ++j) {
-    PackVec3 r{splat(0.0), splat(0.0), splat(0.0)};
-    for (int l = 0; l < pack_size; ++l)
-      if (j >= 1 && j <= g.lanes[l].points) {
-        const mesh::Point& p = from[g.lanes[l].begin + j - 1];
-        r.x[l] = p[0], r.y[l] = p[1], r.z[l] = p[2];
-      }
-    out[j] = r;
-  }
-}
-
-/// Calls f(lane, slot, point) for all points.
-template <class Group, class F>
-MENISCUS_INLINE void for_points(const Group& g, F&& f) {
-  for (Index j = 1; j + 1 < g.slots; ++j)
-    for (int l = 0; l < pack_size; ++l)
-      if (j <= g.lanes[l].points) f(l, j, g.lanes[l].begin + j - 1);
-}
 
 /// Frames at x, from the stored ones, or from `from`, after turns of the edges by `turn` (every fourth value from the fourth on).
 template <class Group, class Tangent, class Director, class Twist>
@@ -146,6 +126,14 @@ MENISCUS_INLINE void frames_from(const Group& g, const PackVec3* x, const Pack* 
   turn_frames(
       g, x, turn, [&](Index j) { return from.t[j]; }, [&](Index j) { return from.d[j]; }, [&](Index j) { return from.m[j]; },
       out);
+}
+
+/// Takes the frames of a slot of others where `take`; other lanes keep their bits.
+MENISCUS_INLINE void take_frames(const Frames& f, const Frames& from, Index j, const PackMask& take) {
+  f.t[j] = select(take, from.t[j], f.t[j]);
+  f.d[j] = select(take, from.d[j], f.d[j]);
+  f.m[j] = select(take, from.m[j], f.m[j]);
+  f.inverse[j] = select(take, from.inverse[j], f.inverse[j]);
 }
 
 template <class Group>
@@ -240,7 +228,7 @@ MENISCUS_INLINE PointStiffness chosen(const PackMask& m, const PointStiffness& p
 /// Sets the matrix to the second derivative of the elastic energy, without its indefinite part in lanes that are not `exact`.
 template <class Group>
 MENISCUS_INLINE void elastic_stiffness(const Group& g, const PackVec3* x, const Frames& f, const PackMask& exact, Pack* m) {
-  for (Index r = 0; r < band_entries(4 * g.slots); ++r) m[r] = splat(0.0);
+  for (Index r = 0; r < band_entries<band>(4 * g.slots); ++r) m[r] = splat(0.0);
   const Pack zero = splat(0.0), one = splat(1.0);
   const bool some = any(~exact);
   for (Index j = 1; j + 1 < g.slots; ++j) {
@@ -286,6 +274,17 @@ MENISCUS_INLINE void complete_stiffness(const Group& g, const Pack* mass, const 
     m[band_row * (4 * j + 3)] +=
         (one - g.at(real_plane, j)) * held + g.at(loose_plane, j) + turning * mass[j] * g.at(rest_plane, j) * g.at(rest_plane, j);
   }
+}
+
+/// Greatest stiffness that the bending of a segment has against a displacement, N/m.
+template <class Group>
+MENISCUS_INLINE Pack greatest_bending(const Group& g) {
+  Pack most = splat(0.0);
+  for (Index j = 1; j + 1 < g.slots; ++j) {
+    const Pack l = select(g.at(real_plane, j) > splat(0.5), g.at(rest_plane, j), splat(1.0));
+    most = max(most, g.at(bending_plane, j) / (l * l));
+  }
+  return most;
 }
 
 }  // namespace meniscus::solids::hair

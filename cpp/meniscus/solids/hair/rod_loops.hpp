@@ -9,14 +9,14 @@ namespace meniscus::solids::hair {
 /// Calls body(group, scratch, number) for all groups in parallel.
 template <class Body>
 void RodStrands::for_groups(Body&& body) const {
-  prepare_scratch();
-  core::parallel_for(0, static_cast<Index>(first_.size()) - 1, 1, [&](Index begin, Index end) {
-    auto scratch = borrow();
+  pool_.prepare(std::min<Index>(groups(), core::num_threads()), most_slots_);
+  core::parallel_for(0, groups(), 1, [&](Index begin, Index end) {
+    auto scratch = pool_.borrow(most_slots_);
     for (Index n = begin; n < end; ++n) {
       const Group g = group(n);
       core::simd_dispatch([&] { body(g, *scratch, n); });
     }
-    give_back(std::move(scratch));
+    pool_.give_back(std::move(scratch));
   });
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace meniscus::solids::hair {
 using mesh::Point;
@@ -39,52 +38,15 @@ RodStrands::Group RodStrands::group(Index n) const {
   g.stride = pack_size * first_.back();
   g.law = law_.data() + pack_size * first_[n];
   g.state = const_cast<double*>(state_.data()) + pack_size * first_[n];
-  for (int l = 0; l < pack_size; ++l)
-    if (const std::int32_t s = members_[pack_size * n + l]; s >= 0) g.lanes[l] = {offsets_[s], offsets_[s + 1] - offsets_[s]};
+  g.lanes = lanes_of(n);
   return g;
-}
-
-std::unique_ptr<RodStrands::Scratch> RodStrands::borrow() const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      auto s = std::move(free_.back());
-      free_.pop_back();
-      return s;
-    }
-  }
-  return std::make_unique<Scratch>(most_slots_);
-}
-
-void RodStrands::give_back(std::unique_ptr<Scratch> s) const {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(s));
-}
-
-void RodStrands::prepare_scratch() const {
-  const Index groups = static_cast<Index>(first_.size()) - 1, needed = std::min<Index>(groups, core::num_threads());
-  free_.reserve(needed);
-  while (static_cast<Index>(free_.size()) < needed) free_.push_back(std::make_unique<Scratch>(most_slots_));
 }
 
 RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, std::span<const RodStiffness> stiffness,
                        std::span<const StrandEnd> roots, std::span<const StrandEnd> tips, bool curved)
-    : offsets_(offsets.begin(), offsets.end()) {
+    : StrandGroups(offsets, 2) {
   const Index count = strands();
   core::require(count >= 0 && static_cast<Index>(rest.size()) == size(), "offsets must end with the number of points");
-  // Strands of similar length share a group, so that few lanes are idle.
-  const Index groups = (count + pack_size - 1) / pack_size;
-  members_.assign(pack_size * groups, -1);
-  std::iota(members_.begin(), members_.begin() + count, 0);
-  std::stable_sort(members_.begin(), members_.begin() + count,
-                   [&](std::int32_t a, std::int32_t b) { return offsets_[a + 1] - offsets_[a] > offsets_[b + 1] - offsets_[b]; });
-  first_.assign(groups + 1, 0);
-  for (Index g = 0; g < groups; ++g) {
-    const std::int32_t s = members_[pack_size * g];
-    const Index slots = offsets_[s + 1] - offsets_[s] + 2;
-    most_slots_ = std::max(most_slots_, slots);
-    first_[g + 1] = first_[g] + slots;
-  }
   const Index stride = pack_size * first_.back();
   law_ = core::Block<double>(law_planes * stride);
   state_ = core::Block<double>(state_planes * stride);
@@ -140,14 +102,7 @@ RodStrands::RodStrands(std::span<const std::int64_t> offsets, ConstPoints rest, 
   }
 }
 
-RodStrands::RodStrands(const RodStrands& o)
-    : offsets_(o.offsets_),
-      members_(o.members_),
-      first_(o.first_),
-      length_(o.length_),
-      most_slots_(o.most_slots_),
-      law_(o.law_.size()),
-      state_(o.state_.size()) {
+RodStrands::RodStrands(const RodStrands& o) : StrandGroups(o), length_(o.length_), law_(o.law_.size()), state_(o.state_.size()) {
   std::copy(o.law_.begin(), o.law_.end(), law_.begin());
   std::copy(o.state_.begin(), o.state_.end(), state_.begin());
 }
@@ -155,12 +110,9 @@ RodStrands::RodStrands(const RodStrands& o)
 RodStrands::~RodStrands() = default;
 
 std::size_t RodStrands::nbytes() const {
-  const std::lock_guard lock(mutex_);
   const auto bytes_of = [](const core::Block<double>& b) { return std::span<const double>(b.begin(), b.end()).size_bytes(); };
-  std::size_t bytes = bytes_of(law_) + bytes_of(state_) + std::span(offsets_).size_bytes() + std::span(members_).size_bytes() +
-                      std::span(first_).size_bytes() + std::span(length_).size_bytes();
-  for (const auto& s : free_) bytes += bytes_of(s->memory);
-  return bytes;
+  return bytes_of(law_) + bytes_of(state_) + std::span(offsets_).size_bytes() + std::span(members_).size_bytes() +
+         std::span(first_).size_bytes() + std::span(length_).size_bytes() + pool_.nbytes();
 }
 
 void RodStrands::set_clamps(bool tips, ConstPoints directions, ConstPoints directors) {
@@ -180,38 +132,29 @@ void RodStrands::set_clamps(bool tips, ConstPoints directions, ConstPoints direc
   }
 }
 
-template <class Get>
-void RodStrands::fill_points(int k, Get&& get) {
-  for (Index i = 0; i < static_cast<Index>(members_.size()); ++i)
-    if (const std::int32_t s = members_[i]; s >= 0)
-      for (Index p = offsets_[s]; p < offsets_[s + 1]; ++p)
-        get(plane(k)[pack_size * (first_[i / pack_size] + 1 + p - offsets_[s]) + i % pack_size], p, s);
-}
-
 void RodStrands::natural(std::span<double> first, std::span<double> second, std::span<double> twist) const {
-  auto& self = const_cast<RodStrands&>(*this);
-  self.fill_points(first_plane, [&](double value, Index p, Index) { first[p] = value; });
-  self.fill_points(second_plane, [&](double value, Index p, Index) { second[p] = value; });
-  self.fill_points(turn_plane, [&](double value, Index p, Index) { twist[p] = value; });
+  fill_points(plane(first_plane), [&](double value, Index p, Index) { first[p] = value; });
+  fill_points(plane(second_plane), [&](double value, Index p, Index) { second[p] = value; });
+  fill_points(plane(turn_plane), [&](double value, Index p, Index) { twist[p] = value; });
 }
 
 void RodStrands::set_natural(std::span<const double> first, std::span<const double> second, std::span<const double> twist) {
-  fill_points(first_plane, [&](double& value, Index p, Index) { value = first[p]; });
-  fill_points(second_plane, [&](double& value, Index p, Index) { value = second[p]; });
-  fill_points(turn_plane, [&](double& value, Index p, Index) { value = twist[p]; });
+  fill_points(plane(first_plane), [&](double& value, Index p, Index) { value = first[p]; });
+  fill_points(plane(second_plane), [&](double& value, Index p, Index) { value = second[p]; });
+  fill_points(plane(turn_plane), [&](double& value, Index p, Index) { value = twist[p]; });
 }
 
 void RodStrands::stiffen(std::span<const double> factors) {
-  for (const int plane : {bending_plane, twisting_plane, loose_plane})
-    fill_points(plane, [&](double& value, Index, Index s) { value *= factors[s]; });
+  for (const int k : {bending_plane, twisting_plane, loose_plane})
+    fill_points(plane(k), [&](double& value, Index, Index s) { value *= factors[s]; });
 }
 
 void RodStrands::rest_lengths(std::span<double> lengths) const {
-  const_cast<RodStrands&>(*this).fill_points(rest_plane, [&](double value, Index p, Index) { lengths[p] = value; });
+  fill_points(plane(rest_plane), [&](double value, Index p, Index) { lengths[p] = value; });
 }
 
 void RodStrands::set_rest_lengths(std::span<const double> lengths) {
-  fill_points(rest_plane, [&](double& value, Index p, Index s) {
+  fill_points(plane(rest_plane), [&](double& value, Index p, Index s) {
     if (p + 1 < offsets_[s + 1]) value = lengths[p];
   });
 }

@@ -7,11 +7,10 @@
 #pragma once
 
 #include "meniscus/core/block.hpp"
-#include "meniscus/mesh/triangle_mesh.hpp"
+#include "meniscus/solids/hair/strand_groups.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -27,25 +26,7 @@ struct RodStiffness {
   double stretching = 0;
 };
 
-struct RodStep {
-  double dt = 0;
-  mesh::Point gravity = mesh::Point::Zero();
-  /// 1/s: the air takes this part of the momentum per time.
-  double drag = 0;
-  /// Midpoint rule, of second order, which damps nothing; else implicit Euler.
-  bool midpoint = false;
-  int max_newton = 20;
-  /// Largest last change of a position, relative to the length of a strand.
-  double tolerance = 1e-7;
-};
-
-struct RodReport {
-  /// Most iterations of any strand; strands whose last change was above the tolerance.
-  int iterations = 0;
-  Index unfinished = 0;
-};
-
-class RodStrands {
+class RodStrands : public StrandGroups {
  public:
   using Points = std::span<mesh::Point>;
   using ConstPoints = std::span<const mesh::Point>;
@@ -59,19 +40,19 @@ class RodStrands {
   RodStrands& operator=(const RodStrands&) = delete;
   ~RodStrands();
 
-  Index strands() const { return static_cast<Index>(offsets_.size()) - 1; }
-  Index size() const { return static_cast<Index>(offsets_.back()); }
+  /// Of a strand, m.
+  double length(Index strand) const { return length_[strand]; }
 
   /// Directions and directors of clamped roots or tips, one per strand; made unit and perpendicular. Those of the tips point out.
   void set_clamps(bool tips, ConstPoints directions, ConstPoints directors);
 
   /// Advances positions and velocities; nodes with held != 0 go to `targets` in a straight line.
-  RodReport step(const RodStep& options, Points x, Points v, std::span<const double> masses, std::span<const std::uint8_t> held,
-                 ConstPoints targets);
+  StrandReport step(const StrandStep& options, Points x, Points v, std::span<const double> masses,
+                    std::span<const std::uint8_t> held, ConstPoints targets);
 
-  /// Goes to the equilibrium under gravity, from x downhill. `iterations` at most; tolerance as in RodStep.
-  RodReport equilibrium(const mesh::Point& gravity, Points x, std::span<const double> masses, std::span<const std::uint8_t> held,
-                        int iterations, double tolerance);
+  /// Goes to the equilibrium under gravity, from x downhill. `iterations` at most; tolerance as in StrandStep.
+  StrandReport equilibrium(const mesh::Point& gravity, Points x, std::span<const double> masses,
+                           std::span<const std::uint8_t> held, int iterations, double tolerance);
 
   /// Per strand, J, with the twists as they are in `memory`.
   void energies(ConstPoints x, std::span<double> out) const;
@@ -112,45 +93,22 @@ class RodStrands {
 
   std::size_t nbytes() const;
 
-  std::span<const std::int64_t> offsets() const { return offsets_; }
-
   // --- for kernels over groups of eight strands (see `rod_group.hpp`) ---
 
   struct Scratch;
   struct Group;
-  struct Lane;
   /// Calls body(group, scratch, number) for all groups in parallel.
   template <class Body>
   void for_groups(Body&& body) const;
-  /// Calls f(lane, strand) for the strands of a group.
-  template <class F>
-  void per_strand(Index g, F&& f) const {
-    for (int l = 0; l < 8; ++l)
-      if (members_[8 * g + l] >= 0) f(l, Index{members_[8 * g + l]});
-  }
-  /// Slots of all groups, and the first of one.
-  Index slots() const { return first_.back(); }
-  Index first_slot(Index g) const { return first_[g]; }
 
  private:
   Group group(Index g) const;
-  std::unique_ptr<Scratch> borrow() const;
-  void give_back(std::unique_ptr<Scratch> s) const;
-  void prepare_scratch() const;
   double* plane(int k) const;
-  template <class Get>
-  void fill_points(int k, Get&& get);
 
-  std::vector<std::int64_t> offsets_;
-  /// Strands of each group of eight, longest first; -1 for none. First slot of each group.
-  std::vector<std::int32_t> members_;
-  std::vector<Index> first_;
   std::vector<double> length_;
-  Index most_slots_ = 0;
   /// Constants and state, one plane per quantity, eight lanes per slot.
   core::Block<double> law_, state_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Scratch>> free_;
+  ScratchPool<Scratch> pool_;
 };
 
 }  // namespace meniscus::solids::hair

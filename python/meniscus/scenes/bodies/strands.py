@@ -45,6 +45,13 @@ def tubes(points: Floats, groom: Groom, radius: float) -> Surface:
     return Surface(rings.reshape(-1, 3), triangles.reshape(-1, 3).astype(np.int32))
 
 
+def coat_colors(groom: Groom, skin_triangles: int) -> Floats:
+    """Return colours of the triangles of `tubes`, of a different shade per strand, and of those of the skin behind them."""
+    shade = np.random.default_rng(0).random(len(groom))[:, None]
+    each = np.repeat(_DARK + shade * (_LIGHT - _DARK), 2 * _SIDES * (np.diff(groom.offsets) - 1), axis=0)
+    return np.concatenate([each, np.tile(_SKIN, (skin_triangles, 1))])
+
+
 @dataclass(kw_only=True)
 class Strands(Bodies):
     """Strands of hair whose roots move with a skin. Strands do not touch each other, or the skin.
@@ -120,11 +127,8 @@ class Strands(Bodies):
     def _shown(self, frame: FrameData) -> tuple[list[Surface], Floats]:
         groom = self.groom
         strands = tubes(np.asarray(frame.meshes[self.drawn].vertices, np.float64), groom, self.drawn_radius)
-        shade = np.random.default_rng(0).random(len(groom))[:, None]
-        each = _DARK + shade * (_LIGHT - _DARK)
-        colors = np.repeat(each, 2 * _SIDES * (np.diff(groom.offsets) - 1), axis=0)
         skin = TriangleMesh(self.skin_at(frame.time), self.skin_mesh.triangles)
-        return [strands, Surface(skin.vertices, skin.triangles)], np.concatenate([colors, np.tile(_SKIN, (len(skin.triangles), 1))])
+        return [strands, Surface(skin.vertices, skin.triangles)], coat_colors(groom, len(skin.triangles))
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
         """Describe the strands and the skin, above a floor."""

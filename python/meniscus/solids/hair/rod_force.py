@@ -11,6 +11,9 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.solids.force import FLOAT64, Floats, Force, per_element
 
+_LARGEST_TURN = 2.5  # rad: beyond it the natural shape of a point folds back on itself
+_SHORTEST = 0.5  # of a rest length, relative to the segment in the style
+
 
 class RodForce(Force):
     """Discrete elastic rods: stretching, bending in all directions with natural curvature, and twist, which is in balance at all times.
@@ -105,6 +108,13 @@ class RodForce(Force):
             for name, value in (("directions", directions), ("directors", directors))
         )
         self.strands.set_clamps(_checks.flag("tips", tips), t, d)
+
+    def rest_at(self, x: Floats, masses: Floats, gravity: Floats, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Let strands be in balance at `x` (n, 3) under gravity; return which of them (m,) have natural shapes that can be."""
+        turns, lengths = np.zeros(len(chosen)), np.ones(len(chosen))
+        self.strands.rest_at(x, masses, tuple(gravity), chosen.astype(np.uint8), turns, lengths)
+        possible: npt.NDArray[np.bool_] = (turns < _LARGEST_TURN) & (lengths > _SHORTEST)
+        return possible
 
     def stiffen(self, factors: Floats) -> None:
         """Multiply the bending and twisting stiffness of each strand (m,)."""

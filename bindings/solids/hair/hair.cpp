@@ -1,13 +1,13 @@
 // Strands of hair.
 #include "solids/body_arrays.hpp"
 #include "solids/force_arrays.hpp"
+#include "solids/hair/strand_arrays.hpp"
 
 #include "meniscus/solids/hair/rod_force.hpp"
 
 namespace meniscus::bindings {
 namespace {
 
-using solids::hair::RodStep;
 using solids::hair::RodStrands;
 using solids::hair::StrandEnd;
 
@@ -18,14 +18,6 @@ std::vector<StrandEnd> ends_of(const py::array& clamped, const char* name) {
   return ends;
 }
 
-std::span<const std::uint8_t> flags_of(const py::array& a, const char* name, Index n) {
-  return {data_of<std::uint8_t>(a, name, n), static_cast<std::size_t>(n)};
-}
-
-std::span<double> writable_values(const py::array& a, const char* name, Index n) {
-  return {data_of<double>(a, name, n, true), static_cast<std::size_t>(n)};
-}
-
 std::shared_ptr<RodStrands> strands_of(const py::array& offsets, const py::array& rest, const py::array& stiffness,
                                        const py::array& roots, const py::array& tips, bool curved) {
   std::vector<solids::hair::RodStiffness> each;
@@ -34,8 +26,6 @@ std::shared_ptr<RodStrands> strands_of(const py::array& offsets, const py::array
   return std::make_shared<RodStrands>(o, positions_of(rest, "rest"), each, ends_of(roots, "roots"), ends_of(tips, "tips"),
                                       curved);
 }
-
-py::tuple report(const solids::hair::RodReport& r) { return py::make_tuple(r.iterations, r.unfinished); }
 
 }  // namespace
 
@@ -59,39 +49,11 @@ void bind_hair(py::module_& m) {
             interruptible([&] { s.set_clamps(tips, t, d); });
           },
           py::arg("tips"), py::arg("directions"), py::arg("directors"))
-      .def(
-          "step",
-          [](RodStrands& s, double dt, const std::array<double, 3>& gravity, double drag, bool midpoint, int max_newton,
-             double tolerance, const std::array<py::array, 5>& arrays) {
-            const Index n = s.size();
-            const auto x = writable_points(arrays[0], "x", n), v = writable_points(arrays[1], "v", n);
-            const auto mass = values_of<double>(arrays[2], "masses");
-            const auto held = flags_of(arrays[3], "held", n);
-            const auto targets = points_of(arrays[4], "targets", n);
-            const RodStep options{dt, {gravity[0], gravity[1], gravity[2]}, drag, midpoint, max_newton, tolerance};
-            return report(interruptible([&] { return s.step(options, x, v, mass, held, targets); }));
-          },
-          py::arg("dt"), py::arg("gravity"), py::arg("drag"), py::arg("midpoint"), py::arg("max_newton"), py::arg("tolerance"),
-          py::arg("arrays"))
-      .def(
-          "equilibrium",
-          [](RodStrands& s, const std::array<double, 3>& gravity, const py::array& x, const py::array& masses,
-             const py::array& held, int iterations, double tolerance) {
-            const auto at = writable_points(x, "x", s.size());
-            const auto mass = values_of<double>(masses, "masses");
-            const auto holds = flags_of(held, "held", s.size());
-            return report(interruptible(
-                [&] { return s.equilibrium({gravity[0], gravity[1], gravity[2]}, at, mass, holds, iterations, tolerance); }));
-          },
-          py::arg("gravity"), py::arg("x"), py::arg("masses"), py::arg("held"), py::arg("iterations"), py::arg("tolerance"))
-      .def(
-          "energies",
-          [](const RodStrands& s, const py::array& x, const py::array& out) {
-            const auto at = points_of(x, "x", s.size());
-            const auto to = writable_values(out, "out", s.strands());
-            interruptible([&] { s.energies(at, to); });
-          },
-          py::arg("x"), py::arg("out"))
+      .def("step", &step_strands<RodStrands>, py::arg("dt"), py::arg("gravity"), py::arg("drag"), py::arg("midpoint"),
+           py::arg("max_newton"), py::arg("tolerance"), py::arg("arrays"))
+      .def("equilibrium", &settle_strands<RodStrands>, py::arg("gravity"), py::arg("x"), py::arg("masses"), py::arg("held"),
+           py::arg("iterations"), py::arg("tolerance"))
+      .def("energies", &strand_energies<RodStrands>, py::arg("x"), py::arg("out"))
       .def(
           "forces",
           [](const RodStrands& s, const py::array& x, const py::array& forces, const py::array& moments) {
@@ -101,16 +63,7 @@ void bind_hair(py::module_& m) {
             interruptible([&] { s.forces(at, f, m_out); });
           },
           py::arg("x"), py::arg("forces"), py::arg("moments"))
-      .def(
-          "stable",
-          [](const RodStrands& s, const py::array& x, const py::array& held, const py::array& out) {
-            const auto at = points_of(x, "x", s.size());
-            const auto holds = flags_of(held, "held", s.size());
-            const std::span<std::uint8_t> to{data_of<std::uint8_t>(out, "out", s.strands(), true),
-                                             static_cast<std::size_t>(s.strands())};
-            interruptible([&] { s.stable(at, holds, to); });
-          },
-          py::arg("x"), py::arg("held"), py::arg("out"))
+      .def("stable", &stable_strands<RodStrands>, py::arg("x"), py::arg("held"), py::arg("out"))
       .def(
           "frames",
           [](const RodStrands& s, const py::array& directors, const py::array& twists) {
@@ -177,6 +130,7 @@ void bind_hair(py::module_& m) {
            }),
            py::arg("offsets"), py::arg("rest"), py::arg("stiffness"), py::arg("roots"), py::arg("tips"), py::arg("curved"))
       .def_property_readonly("strands", &RodForce::strands);
+  bind_altitude_hair(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,0 +1,1 @@
+"""Hair on the mesh of air around a creature."""
