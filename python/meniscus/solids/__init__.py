@@ -5,6 +5,7 @@ from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
 from meniscus.solids.contact.solid_contacts import SolidContacts
 from meniscus.solids.elements.membrane import TriangleMembrane
+from meniscus.solids.elements.plate_bending import PlateBending
 from meniscus.solids.elements.quadratic import QuadraticTetElements
 from meniscus.solids.elements.tetrahedra import (
     DegeneratePolicy,
@@ -142,6 +143,7 @@ __all__ = [
     "NewmarkFinish",
     "NewtonInfo",
     "PenaltyForces",
+    "PlateBending",
     "PointLoads",
     "PoseTarget",
     "PositionBody",
