@@ -1,6 +1,9 @@
 """Deformable solids: bodies, their forces and constraints, and time integration."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.cloth.adaptive_cloth import AdaptiveCloth
+from meniscus.solids.cloth.options import ClothBending, ClothMaterial, ClothSizing, RemeshOptions
+from meniscus.solids.cloth.reports import RemeshReport
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
 from meniscus.solids.contact.solid_contacts import SolidContacts
@@ -95,6 +98,7 @@ from meniscus.solids.world import World
 
 __all__ = [
     "FORCES",
+    "AdaptiveCloth",
     "AltitudeSelection",
     "AltitudeSprings",
     "AppliedField",
@@ -107,6 +111,9 @@ __all__ = [
     "BendingSprings",
     "Budget",
     "ClosedVolumeConstraint",
+    "ClothBending",
+    "ClothMaterial",
+    "ClothSizing",
     "Compliance",
     "ComponentModes",
     "ContactError",
@@ -164,6 +171,8 @@ __all__ = [
     "ReducedMethod",
     "ReducedModel",
     "ReducedStepInfo",
+    "RemeshOptions",
+    "RemeshReport",
     "RigidBody",
     "RigidContacts",
     "RigidFormKind",
