@@ -141,8 +141,7 @@ void bind_sheets(py::module_& m) {
       .def(py::init([](const py::array& x, const py::array& v, const py::array& rest, const py::array& held, const py::array& t) {
              return SheetArrays{x, v, rest, held, t};
            }),
-           py::arg("positions"), py::arg("velocities"),
-           py::arg("rest"), py::arg("held"), py::arg("triangles"));
+           py::arg("positions"), py::arg("velocities"), py::arg("rest"), py::arg("held"), py::arg("triangles"));
   py::class_<SheetEditor>(m, "SheetEditor")
       .def(py::init<>())
       .def(

@@ -35,17 +35,18 @@ class AdaptiveCloths(Touching):
     edges: ClassVar[bool] = True
 
     mesh_kind: Adaptivity = parameter("adaptive", "whether cloth is remeshed, or keeps its first mesh")
-    shortest: float = parameter(0.01, "edges that are wanted, m")
+    shortest: float = parameter(0.02, "edges that are wanted, m")
     longest: float = parameter(0.1, "edges that are wanted, m")
     sizing: ClothSizing = parameter("curvature", "of the edges")
-    turn: float = parameter(20.0, "of an edge of the wanted length where cloth is curved, degrees")
+    turn: float = parameter(30.0, "of an edge of the wanted length where cloth is curved, degrees")
     density: float = parameter(0.2, "mass per area, kg/m^2")
     stretch: float = parameter(100.0, "stiffness against stretch, N/m")
     bending: float = parameter(2e-5, "stiffness against bending, N m")
     poissons_ratio: float = parameter(0.3, "of the cloth")
     bending_by: ClothBending = parameter("plate", "what resists bending")
     damping: float = parameter(2e-3, "in proportion to the stiffness, s")
-    thickness: float = parameter(0.002, "distance at which surfaces repel each other, m")
+    steps_per_loop: int = parameter(4, "steps from one certified state to the next")
+    thickness: float = parameter(0.006, "distance at which surfaces repel each other, m")
     friction: float = parameter(0.3, "of cloth")
 
     def material(self) -> ClothMaterial:
@@ -74,7 +75,14 @@ class AdaptiveCloths(Touching):
 
     def make_world(self, bodies: Sequence[Any]) -> World:
         """The sheets, and what `add_obstacles` adds."""
-        world = World(steps_per_loop=self.steps_per_loop, elasticity="full-step", tolerance=1e-3, gravity=self.gravity)
+        world = World(
+            steps_per_loop=self.steps_per_loop,
+            elasticity="full-step",
+            tolerance=1e-3,
+            friction_solves=0,
+            preconditioner="blocks",
+            gravity=self.gravity,
+        )
         for body in bodies:
             every = 1 if self.mesh_kind == "adaptive" else 0
             world.add(body, thickness=self.thickness, friction=self.friction, remesh_every=every)
@@ -134,12 +142,12 @@ class AdaptiveCloths(Touching):
 
         shown = frame.meshes[self.drawn]
         triangles = np.asarray(shown.elements)
-        sheet = np.asarray(shown.data["sheet"])[triangles[:, 0]].astype(int)
+        sheet = np.asarray(shown.columns["sheet"])[triangles[:, 0]].astype(int)
         parts = [Surface(np.asarray(shown.vertices), triangles)]
         colors = [np.concatenate([_FRONT[sheet % len(_FRONT)], _BACK[sheet % len(_BACK)]], axis=1)]
         for k in range(int(sheet.max()) + 1):
             own = triangles[sheet == k]
-            beside = self.rest_view(k, np.asarray(shown.data["rest"]))
+            beside = self.rest_view(k, np.asarray(shown.columns["rest"]))
             if beside is not None:
                 parts.append(Surface(beside, own))
                 colors.append(np.tile(np.concatenate([_FRONT[k % len(_FRONT)], _FRONT[k % len(_FRONT)]]), (len(own), 1)))

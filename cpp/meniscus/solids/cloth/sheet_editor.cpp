@@ -61,9 +61,8 @@ double SheetEditor::least_sine(std::int32_t t) const {
 
 bool SheetEditor::sound(std::span<const std::int32_t> triangles, double before) const {
   const double least = std::min(std::sin(options_.least_angle), before);
-  return std::all_of(triangles.begin(), triangles.end(), [&](std::int32_t t) {
-    return area_at_rest(mesh().triangle(t)) > 0 && least_sine(t) >= least;
-  });
+  return std::all_of(triangles.begin(), triangles.end(),
+                     [&](std::int32_t t) { return area_at_rest(mesh().triangle(t)) > 0 && least_sine(t) >= least; });
 }
 
 double SheetEditor::energy(std::span<const std::int32_t> triangles) const {

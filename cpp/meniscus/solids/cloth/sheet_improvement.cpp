@@ -58,7 +58,8 @@ void SheetEditor::flip_edges() {
       counts_.flip.add(end);
       if (end != Refusal::none) continue;
       for (const std::int32_t t : editor_.changed())
-        for (const std::int32_t v : mesh().triangle(t)) triangles.insert(triangles.end(), mesh().star(v).begin(), mesh().star(v).end());
+        for (const std::int32_t v : mesh().triangle(t))
+          triangles.insert(triangles.end(), mesh().star(v).begin(), mesh().star(v).end());
     }
     std::sort(triangles.begin(), triangles.end());
     triangles.erase(std::unique(triangles.begin(), triangles.end()), triangles.end());

@@ -15,7 +15,7 @@ using mesh::Triangle;
 
 constexpr int grading_passes = 3;
 /// Lengths that differ by directions have at most this ratio.
-constexpr double most_aspect = 4;
+constexpr double most_aspect = 2.5;
 /// Cloth that is compressed by this part along a direction is about to buckle there: edges are the shortest.
 constexpr double most_compression = 0.02;
 

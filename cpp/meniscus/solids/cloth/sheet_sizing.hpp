@@ -1,8 +1,8 @@
 /// Wanted lengths of the edges of a sheet, as metrics of its vertices in the plane at rest.
 ///
-/// Sources: Brochu 2012, section 4.2.4 (lengths times curvature; the curvature of an edge is |2 n . P| / |P|^2 for its vector P and
-/// the normal n at its end); Narain, Samii and O'Brien, "Adaptive anisotropic remeshing for cloth simulation", 2012 (tensors, by
-/// curvature and compression).
+/// Sources: Brochu 2012, section 4.2.4 (lengths times curvature; the curvature of an edge is |2 n . P| / |P|^2 for its vector P
+/// and the normal n at its end); Narain, Samii and O'Brien, "Adaptive anisotropic remeshing for cloth simulation", 2012 (tensors,
+/// by curvature and compression).
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

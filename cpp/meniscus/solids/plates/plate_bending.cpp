@@ -108,7 +108,7 @@ void PlateBending::find_moments() const {
   parallel_for(0, hinges(), chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       double sum = 0;
-      curvature_.for_hinge(i, [&](const PlateCurvature::Entry& e) { sum += e.weight.dot(couple_[e.triangle]); });
+      for (const auto& e : curvature_.at(i)) sum += e.weight.dot(couple_[e.triangle]);
       moment_[i] = sum;
     }
   });

@@ -220,9 +220,9 @@ PlateCurvature::PlateCurvature(std::span<const mesh::Triangle> triangles, std::s
   first_at_.assign(count + 1, 0);
   for (const Entry& e : entries_) ++first_at_[e.hinge + 1];
   for (Index e = 0; e < count; ++e) first_at_[e + 1] += first_at_[e];
-  at_.resize(entries_.size());
+  by_hinge_.resize(entries_.size());
   std::vector<Index> next(first_at_.begin(), first_at_.end() - 1);
-  for (Index i = 0; i < std::ssize(entries_); ++i) at_[next[entries_[i].hinge]++] = i;
+  for (const Entry& e : entries_) by_hinge_[next[e.hinge]++] = e;
 }
 
 }  // namespace meniscus::solids

@@ -44,22 +44,21 @@ class PlateCurvature {
   std::span<const Entry> of(Index triangle) const {
     return {entries_.begin() + first_[triangle], entries_.begin() + first_[triangle + 1]};
   }
-  /// Calls f(entry) for those of a hinge, in a fixed order.
-  template <class F>
-  void for_hinge(Index hinge, F&& f) const {
-    for (Index i = first_at_[hinge]; i < first_at_[hinge + 1]; ++i) f(entries_[at_[i]]);
+  /// Of a hinge, by triangles, ascending.
+  std::span<const Entry> at(Index hinge) const {
+    return {by_hinge_.begin() + first_at_[hinge], by_hinge_.begin() + first_at_[hinge + 1]};
   }
   /// At rest, m^2; 0 of rigid triangles.
   double area(Index triangle) const { return area_[triangle]; }
 
   std::size_t nbytes() const {
-    return entries_.capacity() * sizeof(Entry) + (first_.capacity() + first_at_.capacity() + at_.capacity()) * sizeof(Index) +
-           area_.capacity() * sizeof(double);
+    return (entries_.capacity() + by_hinge_.capacity()) * sizeof(Entry) +
+           (first_.capacity() + first_at_.capacity()) * sizeof(Index) + area_.capacity() * sizeof(double);
   }
 
  private:
-  std::vector<Entry> entries_;
-  std::vector<Index> first_, first_at_, at_;
+  std::vector<Entry> entries_, by_hinge_;
+  std::vector<Index> first_, first_at_;
   std::vector<double> area_;
 };
 

@@ -70,7 +70,13 @@ void butterfly_weights(const DynamicSurface& s, std::int32_t a, std::int32_t b, 
   if (regular_a && regular_b) {
     // Neighbours of an end, counted from the other end: 1 and 5 are opposite corners, 2 and 4 lie beyond the outer edges.
     constexpr double far = -1.0 / 16;
-    out.assign({{a, 0.5}, {b, 0.5}, {ring_a[1], 0.125}, {ring_a[5], 0.125}, {ring_a[2], far}, {ring_a[4], far}, {ring_b[2], far},
+    out.assign({{a, 0.5},
+                {b, 0.5},
+                {ring_a[1], 0.125},
+                {ring_a[5], 0.125},
+                {ring_a[2], far},
+                {ring_a[4], far},
+                {ring_b[2], far},
                 {ring_b[4], far}});
     return;
   }

@@ -222,7 +222,7 @@ class AdaptiveCloth(DeformableBody):
                 raise ValueError("the world has not this cloth")
             world.setup.require_between_loops("cloth is remeshed")
         _, sizes = self.edge_sizes()
-        fits = (sizes <= 1.0) & (sizes >= self.options.collapse[0])
+        fits = (sizes <= self.options.bounds[1]) & (sizes >= self.options.bounds[0])
         bounds = float(fits.mean())
         if fits.all() or (world is not None and len(world.loop.deactivated)):
             return self._report(RemeshReport(vertices=len(self), triangles=len(self._triangles), in_bounds=bounds))

@@ -73,7 +73,8 @@ class RemeshOptions:
 
     Attributes:
         turn: where cloth has the curvature k, edges of this angle over k are wanted, degrees.
-        collapse: edges of a size below the first collapse, if no edge gets a size above the second; edges above 1 are split.
+        bounds: cloth is remeshed once the size of an edge is not between these.
+        collapse: then edges of a size below the first collapse, if no edge gets a size above the second; edges above 1 are split.
         grading: wanted lengths grow at most by this times the distance.
         least_angle: of triangles at rest, degrees: no operation makes a smaller one than this where there was none.
         butterfly: new vertices may also lie on a smooth surface through their neighbours, at rest with the same weights; of this place and
@@ -86,7 +87,8 @@ class RemeshOptions:
     """
 
     turn: float = 20.0
-    collapse: tuple[float, float] = (0.45, 0.9)
+    bounds: tuple[float, float] = (0.35, 1.25)
+    collapse: tuple[float, float] = (0.45, 0.95)
     grading: float = 0.5
     least_angle: float = 15.0
     butterfly: bool = True
@@ -102,6 +104,9 @@ class RemeshOptions:
         low, high = (_checks.positive("collapse", value) for value in self.collapse)
         if not low <= 0.5 < high <= 1:
             raise ValueError(f"collapse must be a size up to 0.5 and one above it up to 1, not {low:g} and {high:g}")
+        least, most = (_checks.positive("bounds", value) for value in self.bounds)
+        if not least <= low or most < 1:
+            raise ValueError(f"bounds must be a size up to {low:g} and one of 1 or more, not {least:g} and {most:g}")
         if _checks.number("energy_rise", self.energy_rise) < 0:
             raise ValueError(f"energy_rise must not be negative, but is {self.energy_rise:g}")
         if unknown := set(self.operations) - {"split", "flip", "collapse"}:
