@@ -149,7 +149,7 @@ def test_forces_and_paths_follow() -> None:
     cloth.add(wind)
     corners = np.flatnonzero((np.abs(np.abs(cloth.rest[:, 0]) - 0.4) < 1e-9) & (cloth.rest[:, 1] < -0.39))
     start = cloth.positions[corners].copy()
-    cloth.move(corners, lambda t: start + [0.0, 0.1 * t, 0.05 * t])
+    cloth.move(corners, lambda t: start + t * np.array([0.0, 0.1, 0.05]))
     world = World(gravity=(0, 0, -9.81), steps_per_loop=2, elasticity="full-step")
     world.add(cloth, thickness=0.005)
     for _ in range(80):
@@ -160,7 +160,7 @@ def test_forces_and_paths_follow() -> None:
     held = cloth.constrained
     assert len(held) == 2
     order = np.lexsort(start.T)
-    expected = (start + [0.0, 0.1 * world.time, 0.05 * world.time])[order]
+    expected = (start + world.time * np.array([0.0, 0.1, 0.05]))[order]
     np.testing.assert_allclose(cloth.positions[held][np.lexsort(cloth.positions[held].T)], expected, atol=1e-12)
     assert len(cloth.forces) == 3
     cloth.remove(cloth.forces[-1])
