@@ -118,6 +118,7 @@ void bind_sheets(py::module_& m) {
       .def_readwrite("sizing", &SheetOptions::sizing)
       .def_readwrite("collapse_below", &SheetOptions::collapse_below)
       .def_readwrite("collapse_to", &SheetOptions::collapse_to)
+      .def_readwrite("split_above", &SheetOptions::split_above)
       .def_readwrite("grading", &SheetOptions::grading)
       .def_readwrite("least_angle", &SheetOptions::least_angle)
       .def_readwrite("split", &SheetOptions::split)

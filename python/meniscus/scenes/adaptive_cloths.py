@@ -20,6 +20,8 @@ Adaptivity = Literal["adaptive", "fixed"]
 _FRONT = np.array(((0.35, 0.55, 0.80), (0.40, 0.65, 0.45), (0.72, 0.42, 0.55), (0.75, 0.65, 0.35)))
 _BACK = np.array(((0.85, 0.55, 0.30), (0.85, 0.75, 0.40), (0.45, 0.60, 0.65), (0.45, 0.55, 0.40)))
 
+_PAPER = (0.93, 0.93, 0.90)  # of meshes at rest
+
 
 @dataclass(kw_only=True)
 class AdaptiveCloths(Touching):
@@ -33,6 +35,7 @@ class AdaptiveCloths(Touching):
 
     gravity: ClassVar[tuple[float, float, float]] = (0.0, 0.0, -9.81)
     edges: ClassVar[bool] = True
+    picture_size: ClassVar[tuple[float, float]] = (12.0, 7.0)
 
     mesh_kind: Adaptivity = parameter("adaptive", "whether cloth is remeshed, or keeps its first mesh")
     shortest: float = parameter(0.02, "edges that are wanted, m")
@@ -150,7 +153,7 @@ class AdaptiveCloths(Touching):
             beside = self.rest_view(k, np.asarray(shown.columns["rest"]))
             if beside is not None:
                 parts.append(Surface(beside, own))
-                colors.append(np.tile(np.concatenate([_FRONT[k % len(_FRONT)], _FRONT[k % len(_FRONT)]]), (len(own), 1)))
+                colors.append(np.tile(_PAPER, (len(own), 2)))
         for other in self.obstacles(frame.time):
             parts.append(Surface(other.vertices, other.triangles))
             colors.append(np.tile((*GREY, *GREY), (len(other.triangles), 1)))
@@ -163,7 +166,7 @@ class AdaptiveCloths(Touching):
             color=np.ascontiguousarray(both[:, :3]),
             back=np.ascontiguousarray(both[:, 3:]),
             edges=self.edges,
-            size=(9.0, 5.6),
+            size=self.picture_size,
             title=f"{self.name}, t = {frame.time:.2f} s, {len(triangles)} triangles",
         )
 

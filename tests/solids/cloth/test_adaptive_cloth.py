@@ -351,8 +351,8 @@ def test_bad_arguments_are_refused() -> None:
         AdaptiveCloth(ms.mesh.icosphere(1))
     with pytest.raises(ValueError, match="poissons_ratio"):
         ClothMaterial(poissons_ratio=1.0)
-    with pytest.raises(ValueError, match="collapse must be"):
-        RemeshOptions(collapse=(0.7, 0.9))
+    with pytest.raises(ValueError, match="longest must be between"):
+        RemeshOptions(bounds=(0.7, 0.9))
     cloth = AdaptiveCloth(mesh)
     with pytest.raises(ValueError, match="values must have shape"):
         cloth.carry(np.zeros(3))

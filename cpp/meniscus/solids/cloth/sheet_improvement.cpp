@@ -25,7 +25,7 @@ void SheetEditor::split_edges() {
   for (int pass = 0; pass < most_passes && !triangles.empty(); ++pass) {
     surface::collect_edges(mesh(), triangles, AskAt::every_triangle, list, [&](std::int32_t a, std::int32_t b) {
       const double size = size_of(a, b);
-      return size > 1 ? -size : 0.0;
+      return size > options_.split_above ? -size : 0.0;
     });
     triangles.clear();
     for (const surface::RankedEdge& e : list.edges) {
@@ -46,7 +46,7 @@ void SheetEditor::flip_edges() {
       const auto pair = mesh().pair_at(a, b);
       if (!pair) return false;
       const std::int32_t c = mesh().opposite((*pair)[0], a, b), d = mesh().opposite((*pair)[1], a, b);
-      return c != d && improves(a, b, c, d) && size_of(c, d) <= std::max(1.0, size_of(a, b));
+      return c != d && improves(a, b, c, d) && size_of(c, d) <= std::max(options_.collapse_to, size_of(a, b));
     };
     surface::collect_edges(mesh(), triangles, AskAt::every_triangle, list,
                            [&](std::int32_t a, std::int32_t b) { return wanted(a, b) ? -size_of(a, b) : 0.0; });

@@ -221,9 +221,13 @@ class AdaptiveCloth(DeformableBody):
             if not world.setup.has(self):
                 raise ValueError("the world has not this cloth")
             world.setup.require_between_loops("cloth is remeshed")
-        _, sizes = self.edge_sizes()
+        edges, sizes = self.edge_sizes()
         fits = (sizes <= self.options.bounds[1]) & (sizes >= self.options.bounds[0])
         bounds = float(fits.mean())
+        # Edges between vertices that are held stay as they are.
+        held = np.zeros(len(self), np.bool_)
+        held[self.constrained] = True
+        fits |= held[edges].all(axis=1)
         if fits.all() or (world is not None and len(world.loop.deactivated)):
             return self._report(RemeshReport(vertices=len(self), triangles=len(self._triangles), in_bounds=bounds))
         vertices, triangles = self._surroundings(world)

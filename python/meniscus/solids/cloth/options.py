@@ -73,8 +73,8 @@ class RemeshOptions:
 
     Attributes:
         turn: where cloth has the curvature k, edges of this angle over k are wanted, degrees.
-        bounds: cloth is remeshed once the size of an edge is not between these.
-        collapse: then edges of a size below the first collapse, if no edge gets a size above the second; edges above 1 are split.
+        bounds: edges of a size below the first collapse, those above the second are split.
+        longest: size that no edge gets by a collapse; with the bounds it keeps operations from coming and going.
         grading: wanted lengths grow at most by this times the distance.
         least_angle: of triangles at rest, degrees: no operation makes a smaller one than this where there was none.
         butterfly: new vertices may also lie on a smooth surface through their neighbours, at rest with the same weights; of this place and
@@ -87,8 +87,8 @@ class RemeshOptions:
     """
 
     turn: float = 20.0
-    bounds: tuple[float, float] = (0.35, 1.25)
-    collapse: tuple[float, float] = (0.45, 0.95)
+    bounds: tuple[float, float] = (0.4, 1.25)
+    longest: float = 0.95
     grading: float = 0.5
     least_angle: float = 15.0
     butterfly: bool = True
@@ -101,12 +101,9 @@ class RemeshOptions:
             _checks.positive(name, getattr(self, name))
         if self.least_angle > 30:
             raise ValueError(f"least_angle must be at most 30 degrees, not {self.least_angle:g}: no mesh would do")
-        low, high = (_checks.positive("collapse", value) for value in self.collapse)
-        if not low <= 0.5 < high <= 1:
-            raise ValueError(f"collapse must be a size up to 0.5 and one above it up to 1, not {low:g} and {high:g}")
-        least, most = (_checks.positive("bounds", value) for value in self.bounds)
-        if not least <= low or most < 1:
-            raise ValueError(f"bounds must be a size up to {low:g} and one of 1 or more, not {least:g} and {most:g}")
+        low, high = (_checks.positive("bounds", value) for value in self.bounds)
+        if not 2 * low <= _checks.positive("longest", self.longest) <= high or high < 2 * low:
+            raise ValueError(f"longest must be between twice the lower bound and the upper one, {low:g} and {high:g}, not {self.longest:g}")
         if _checks.number("energy_rise", self.energy_rise) < 0:
             raise ValueError(f"energy_rise must not be negative, but is {self.energy_rise:g}")
         if unknown := set(self.operations) - {"split", "flip", "collapse"}:
@@ -118,7 +115,8 @@ def core_options(material: ClothMaterial, edges: tuple[float, float], sizing: Cl
     core = _solids.SheetOptions()
     core.shortest, core.longest = edges
     core.turn, core.sizing = math.radians(options.turn), SHEET_SIZING("sizing", sizing)
-    core.collapse_below, core.collapse_to = options.collapse
+    core.collapse_below, core.split_above = options.bounds
+    core.collapse_to = options.longest
     core.grading, core.least_angle, core.butterfly = options.grading, math.radians(options.least_angle), options.butterfly
     for name in ("split", "flip", "collapse"):
         setattr(core, name, name in options.operations)

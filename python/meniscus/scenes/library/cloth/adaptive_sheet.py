@@ -22,7 +22,7 @@ class AdaptiveSheet(AdaptiveCloths):
 
     name: ClassVar[str] = "adaptive-sheet"
     summary: ClassVar[str] = "a sheet of adaptive cloth beside its mesh at rest"
-    box: ClassVar[Any] = ((-0.55, -0.5, -0.85), (1.75, 0.5, 0.3))
+    box: ClassVar[Any] = ((-0.5, -0.5, -0.65), (1.55, 0.5, 0.35))
     eye: ClassVar[tuple[float, float, float]] = (0.5, -1.9, 0.9)
 
     side: float = parameter(1.0, "of the sheet, m")
@@ -56,4 +56,4 @@ class AdaptiveSheet(AdaptiveCloths):
 
     def rest_view(self, sheet: int, rest: Any) -> Any:
         """Beside the sheet."""
-        return np.stack([rest[:, 0] + 1.2 * self.side, 0 * rest[:, 1], rest[:, 1] - 0.3 * self.side], axis=1)
+        return np.stack([rest[:, 0] + 1.1 * self.side, 0 * rest[:, 1] - 0.2, rest[:, 1] - 0.2 * self.side], axis=1)
