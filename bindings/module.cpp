@@ -66,6 +66,7 @@ void bind_shallow_water(py::module_& m);
 void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
+void bind_cloth(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_tet_penalty(py::module_& m);
@@ -167,6 +168,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_force(solids);
   bind_deformable_body(solids);
   bind_springs(solids);
+  bind_cloth(solids);
   bind_position_body(solids);
   bind_rigid_body(solids);
   bind_rigid_system(solids);

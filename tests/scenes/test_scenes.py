@@ -78,7 +78,7 @@ def test_scene_from_a_file(tmp_path):
 
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
-        "absorb, adhesion, arch, ball-splash, ball-stream, balloons, billiards, billow, boat, bowl, breach, buoy, cantilever, "
+        "absorb, adaptive-drape, adaptive-sheet, adaptive-strip, adhesion, arch, ball-splash, ball-stream, balloons, billiards, billow, boat, bowl, breach, buoy, cantilever, "
         "cavity, cloth-boat, control-shape, cradle, cup, curl-noise, curl-sweep, curtain, dam-break, dipped-cup, drape, ducks, "
         "duct, dumbbell, enright, explosion, falling-drop, flag, floating-crates, flood, funnel, fur, head-of-hair, heap, "
         "jelly-in-tank, kdsm, lattice-cavity, lattice-wake, leaves, live-playground, modes, panels, pile, playground, plume, "

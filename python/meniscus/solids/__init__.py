@@ -1,10 +1,14 @@
 """Deformable solids: bodies, their forces and constraints, and time integration."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.cloth.adaptive_cloth import AdaptiveCloth
+from meniscus.solids.cloth.options import ClothBending, ClothMaterial, ClothSizing, RemeshOptions
+from meniscus.solids.cloth.reports import RemeshReport
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
 from meniscus.solids.contact.solid_contacts import SolidContacts
 from meniscus.solids.elements.membrane import TriangleMembrane
+from meniscus.solids.elements.plate_bending import PlateBending
 from meniscus.solids.elements.quadratic import QuadraticTetElements
 from meniscus.solids.elements.tetrahedra import (
     DegeneratePolicy,
@@ -96,6 +100,7 @@ from meniscus.solids.world import World
 
 __all__ = [
     "FORCES",
+    "AdaptiveCloth",
     "AltitudeModel",
     "AltitudeSelection",
     "AltitudeSprings",
@@ -109,6 +114,9 @@ __all__ = [
     "BendingSprings",
     "Budget",
     "ClosedVolumeConstraint",
+    "ClothBending",
+    "ClothMaterial",
+    "ClothSizing",
     "Compliance",
     "ComponentModes",
     "ContactError",
@@ -145,6 +153,7 @@ __all__ = [
     "NewmarkFinish",
     "NewtonInfo",
     "PenaltyForces",
+    "PlateBending",
     "PointLoads",
     "PoseTarget",
     "PositionBody",
@@ -165,6 +174,8 @@ __all__ = [
     "ReducedMethod",
     "ReducedModel",
     "ReducedStepInfo",
+    "RemeshOptions",
+    "RemeshReport",
     "RigidBody",
     "RigidContacts",
     "RigidFormKind",

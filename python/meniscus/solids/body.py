@@ -104,6 +104,18 @@ class DeformableBody(NodeConstraints, Stateful):
         if gravity is not None:
             self.gravity = gravity
 
+    generation = 0
+    """How often the mesh of the body has become another one."""
+
+    def joins(self, surface: Any, thickness: float | None, **options: Any) -> float | None:
+        """Check the arguments of `World.add` that are about this body, and return the thickness. Raises TypeError for others."""
+        if options:
+            raise TypeError(f"{_checks.join(sorted(options))} are options of other bodies, not of {type(self).__name__}")
+        return thickness
+
+    def before_loop(self, world: Any) -> None:
+        """Do what a body does between the loops of its world: most do nothing."""
+
     # --- state ---------------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ from meniscus.solids.contact.contact_solver import ContactSolver
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.impulse_solver import ImpulseOptions, ImpulseSolver, Rest
 from meniscus.solids.contact.loop.contact_loop import ContactLoop
+from meniscus.solids.contact.loop.deactivated_pairs import renumbered
 from meniscus.solids.contact.loop.loop_lengths import StepsPerLoop
 from meniscus.solids.contact.loop.rewinding import OuterLoop, RewindingLoop
 from meniscus.solids.contact.obstacles import MeshMotion, Sides
@@ -222,7 +223,7 @@ class World(InteractiveWorld):
         name, names = self.interaction.name_of(body), {known: id(own) for known, own in self.interaction.bodies.items()}
         before, (nodes, vertices) = self.surface, self.setup.place_of(body)
         self.setup.remove(body)
-        self.solver.nodes_left(nodes)
+        self.solver.nodes_renumbered(renumbered(np.arange(before.size, dtype=np.int32), nodes))
         self.loop.left(nodes, vertices, before)
         self.interaction.body_left(name, names)
 
@@ -266,6 +267,9 @@ class World(InteractiveWorld):
         """Advance by dt seconds; see `step`."""
         if others:
             raise TypeError(f"a step has no option {sorted(others)[0]!r}")
+        if self.loop.inner_steps == 0:
+            for body in self.bodies:
+                body.before_loop(self)
         if self.setup.only_rigid:
             with self.transaction(()):
                 moved = self.rigid.step(dt, guarantee=guarantee, on_stage=None if on_stage is None else lambda n, _: on_stage(n, self))

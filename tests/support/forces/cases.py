@@ -19,6 +19,7 @@ def _cases(large: bool = False) -> list[Case]:
     s = ms.solids
     v, t = herring_bone(110, 80, rng) if large else herring_bone(4, 3, rng)
     moved = v + 0.3 * rng.uniform(-1, 1, v.shape)
+    flat, orthotropic = v * [1.0, 1.0, 0.0], np.array([[3.0, 0.2, 0.1], [0.2, 1.0, 0.0], [0.1, 0.0, 0.7]])
     e, pairs, mass = edges_of(t), hinges(t), rng.uniform(0.5, 2, len(v))
     k, b = rng.uniform(1, 5, len(e)), rng.uniform(0, 2, len(e))
     tv, tt = tet_block(14 if large else 2, rng)
@@ -125,6 +126,22 @@ def _cases(large: bool = False) -> list[Case]:
             v,
             conservative=False,
             symmetric=False,
+        ),
+        Case(
+            "plate",
+            lambda: s.PlateBending(t, v[:, :2].copy(), stiffness=2.0, poissons_ratio=0.3, damping=0.2),
+            flat + 0.15 * (moved - v),
+            flat,
+            definite="gauss-newton",
+            diagonal=False,
+        ),
+        Case(
+            "plate-clamped",
+            lambda: s.PlateBending(t, v[:, :2].copy(), stiffness=orthotropic, damping=0.2, rigid=np.arange(len(t)) % 11 == 0),
+            flat + 0.15 * (moved - v),
+            flat,
+            definite="gauss-newton",
+            diagonal=False,
         ),
         Case(
             "altitudes",

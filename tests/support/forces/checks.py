@@ -35,7 +35,7 @@ class Case:
         internal: no resultant force and no torque from positions.
         free_of_drag: rigid motions are not damped.
         damping_torque: damping may turn the body: it is not along the line between its ends.
-        diagonal: `diagonal` holds all of the exact tangent.
+        diagonal: `diagonal` holds all of the exact tangent; else it is something like that of the definite one, for preconditioners.
         definite: what the definite tangent is: "clamped", the exact one without what is negative; "gauss-newton", the part with the squares
             of first derivatives, which has most of the stiffness; "none", 0.
         large: the same with thousands of nodes, so that several threads have work.
@@ -217,6 +217,11 @@ def check_diagonal_blocks_are_those_of_the_differentials(case: Case) -> None:
         whole = 0.7 * stiffness - 1.3 * damping
         expected = np.array([whole[i, :, i, :] for i in range(n)])
         blocks = force.diagonal(x, 0.7, -1.3, tangent=tangent)
+        if not case.diagonal:
+            # Only for preconditioners: of the same size, and with no sign of its own.
+            assert 0.1 < np.trace(blocks.sum(axis=0)) / np.trace(expected.sum(axis=0)) < 3
+            assert np.linalg.eigvalsh(blocks).max() <= 1e-12 * np.abs(whole).max()
+            continue
         assert np.abs(blocks - expected).max() <= 1e-12 * max(np.abs(whole).max(), 1e-300)
         assert (
             np.array_equal(blocks, blocks.transpose(0, 2, 1))

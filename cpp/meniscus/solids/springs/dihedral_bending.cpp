@@ -191,39 +191,58 @@ void DihedralBending::begin_step(std::span<const mesh::Point> x, double) {
   in_step_ = true;
 }
 
+namespace {
+
+/// Changes of what the gradients of a hinge are made of, whose nodes are at c and move by d.
+struct HingeChange {
+  double length;
+  mesh::Point edge;
+  std::array<mesh::Point, 2> m, dm;
+  std::array<double, 2> area;
+
+  HingeChange(const DihedralBending::Hinge& h, const std::array<mesh::Point, 4>& c, const std::array<mesh::Point, 4>& d) {
+    const mesh::Point de = d[1] - d[0];
+    length = h.edge.dot(de);
+    edge = (de - length * h.edge) / h.length;
+    for (std::size_t s = 0; s < 2; ++s) {
+      const std::size_t a = s, b = 1 - s;
+      const mesh::Point dn = (d[b] - d[a]).cross(c[2 + s] - c[a]) + (c[b] - c[a]).cross(d[2 + s] - d[a]);
+      const double square = h.area[s] * h.area[s];
+      m[s] = h.normal[s] / square;
+      area[s] = h.normal[s].dot(dn) / h.area[s];
+      dm[s] = (dn - 2 * h.normal[s].dot(dn) * m[s]) / square;
+    }
+  }
+
+  std::array<mesh::Point, 4> modes(const DihedralBending::Hinge& h, const std::array<mesh::Point, 4>& c,
+                                   const std::array<mesh::Point, 4>& d) const {
+    std::array<mesh::Point, 4> out{mesh::Point::Zero(), mesh::Point::Zero(), length * m[0] + h.length * dm[0],
+                                   length * m[1] + h.length * dm[1]};
+    for (std::size_t s = 0; s < 2; ++s) {
+      const mesh::Point to_j = c[2 + s] - c[1], to_i = c[2 + s] - c[0];
+      out[0] += ((d[2 + s] - d[1]).dot(h.edge) + to_j.dot(edge)) * m[s] + to_j.dot(h.edge) * dm[s];
+      out[1] -= ((d[2 + s] - d[0]).dot(h.edge) + to_i.dot(edge)) * m[s] + to_i.dot(h.edge) * dm[s];
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+std::array<mesh::Point, 4> DihedralBending::mode_change(const Hinge& h, const std::array<mesh::Point, 4>& c,
+                                                        const std::array<mesh::Point, 4>& d) {
+  return HingeChange(h, c, d).modes(h, c, d);
+}
+
 std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::array<mesh::Point, 4>& d) const {
   const Hinge h = in_step_ ? hinge(hinges_[i], x_, 0, 0) : hinge(static_cast<Index>(i), x_);
   const auto c = corners(hinges_[i], x_);
-  const mesh::Point de = d[1] - d[0];
-  const double dlength = h.edge.dot(de);
-  const mesh::Point dedge = (de - dlength * h.edge) / h.length;
-  std::array<mesh::Point, 2> m;
-  std::array<mesh::Point, 2> dm;
-  std::array<double, 2> darea;
-  for (std::size_t s = 0; s < 2; ++s) {
-    const std::size_t a = s;
-    const std::size_t b = 1 - s;
-    const mesh::Point dn = (d[b] - d[a]).cross(c[2 + s] - c[a]) + (c[b] - c[a]).cross(d[2 + s] - d[a]);
-    const double square = h.area[s] * h.area[s];
-    m[s] = h.normal[s] / square;
-    darea[s] = h.normal[s].dot(dn) / h.area[s];
-    dm[s] = (dn - 2 * h.normal[s].dot(dn) * m[s]) / square;
-  }
-  std::array<mesh::Point, 4> dmode;
-  dmode[2] = dlength * m[0] + h.length * dm[0];
-  dmode[3] = dlength * m[1] + h.length * dm[1];
-  dmode[0].setZero();
-  dmode[1].setZero();
-  for (std::size_t s = 0; s < 2; ++s) {
-    const mesh::Point to_j = c[2 + s] - c[1];
-    const mesh::Point to_i = c[2 + s] - c[0];
-    dmode[0] += ((d[2 + s] - d[1]).dot(h.edge) + to_j.dot(dedge)) * m[s] + to_j.dot(h.edge) * dm[s];
-    dmode[1] -= ((d[2 + s] - d[0]).dot(h.edge) + to_i.dot(dedge)) * m[s] + to_i.dot(h.edge) * dm[s];
-  }
+  const HingeChange change(h, c, d);
+  const auto dmode = change.modes(h, c, d);
   const double moment = linear_[i].moment;
   double dmoment = 0;
   if (law_ == BendingLaw::bridson && !in_step_)
-    dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
+    dmoment = moment * (2 * change.length / h.length - (change.area[0] + change.area[1]) / (h.area[0] + h.area[1]));
   std::array<mesh::Point, 4> g;
   for (std::size_t a = 0; a < 4; ++a) g[a] = -moment * dmode[a] - dmoment * h.mode[a];
   return g;

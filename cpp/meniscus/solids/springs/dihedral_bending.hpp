@@ -53,6 +53,9 @@ class DihedralBending final : public Force {
   std::span<const FourNodes> hinges() const { return hinges_; }
   std::span<const double> rest_angles() const { return rest_angle_; }
   static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double min_first_area, double min_second_area);
+  /// Change of the gradients of a live hinge whose nodes are at c and move by d.
+  static std::array<mesh::Point, 4> mode_change(const Hinge& h, const std::array<mesh::Point, 4>& c,
+                                                const std::array<mesh::Point, 4>& d);
   /// Not live where a triangle has collapsed.
   Hinge hinge(Index i, std::span<const mesh::Point> x) const;
   /// The angles of all hinges, in parallel.

@@ -1,8 +1,8 @@
 #include "meniscus/surface/tracking/edge_collapse.hpp"
 
 #include "meniscus/core/cancellation.hpp"
+#include "meniscus/surface/tracking/butterfly.hpp"
 #include "meniscus/surface/tracking/edge_lists.hpp"
-#include "meniscus/surface/tracking/edge_split.hpp"
 #include "meniscus/surface/tracking/separation.hpp"
 
 #include <cmath>
@@ -19,26 +19,6 @@ constexpr int most_collapse_passes = 10;
 constexpr double least_turn = 0.1;
 /// The place that keeps the volume is at most so far from the one wanted, as part of the edge.
 constexpr double most_shift = 0.5;
-
-/// Triangles of both ends, those of the edge apart.
-struct Fans {
-  std::vector<std::int32_t> a, b, both;
-};
-
-void find_fans(const DynamicSurface& s, std::int32_t a, std::int32_t b, Fans& out) {
-  out.a.clear();
-  out.b.clear();
-  out.both.clear();
-  for (const std::int32_t t : s.star(a)) {
-    const Triangle& c = s.triangle(t);
-    (std::find(c.begin(), c.end(), b) == c.end() ? out.a : out.both).push_back(t);
-  }
-  for (const std::int32_t t : s.star(b)) {
-    const Triangle& c = s.triangle(t);
-    if (std::find(c.begin(), c.end(), a) == c.end()) out.b.push_back(t);
-  }
-  for (auto* list : {&out.a, &out.b, &out.both}) std::sort(list->begin(), list->end());
-}
 
 /// The place near x at which the triangles around the ends enclose the volume that they do now.
 Point keep_volume(const DynamicSurface& s, const Fans& fans, std::int32_t a, std::int32_t b, const Point& x) {
@@ -131,7 +111,23 @@ void find_places(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::i
   add(half);
 }
 
-/// Neighbours of both ends that are no corners of their common triangles.
+}  // namespace
+
+void find_fans(const DynamicSurface& s, std::int32_t a, std::int32_t b, Fans& out) {
+  out.a.clear();
+  out.b.clear();
+  out.both.clear();
+  for (const std::int32_t t : s.star(a)) {
+    const Triangle& c = s.triangle(t);
+    (std::find(c.begin(), c.end(), b) == c.end() ? out.a : out.both).push_back(t);
+  }
+  for (const std::int32_t t : s.star(b)) {
+    const Triangle& c = s.triangle(t);
+    if (std::find(c.begin(), c.end(), a) == c.end()) out.b.push_back(t);
+  }
+  for (auto* list : {&out.a, &out.b, &out.both}) std::sort(list->begin(), list->end());
+}
+
 bool link_holds(const DynamicSurface& s, const Fans& fans, std::int32_t a, std::int32_t b) {
   std::vector<std::int32_t> of_a, of_b, common;
   s.neighbours(a, of_a);
@@ -142,7 +138,7 @@ bool link_holds(const DynamicSurface& s, const Fans& fans, std::int32_t a, std::
   return !(s.on_boundary(a) && s.on_boundary(b) && fans.both.size() == 2);
 }
 
-void collapse_onto(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::int32_t b, const Point& x) {
+void edit_collapse(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::int32_t b, const Point& x) {
   DynamicSurface& s = editor.mesh;
   // First one end moves to the new place, then the other.
   for (const std::int32_t t : s.star(a)) editor.sweep(t, x, b);
@@ -183,8 +179,6 @@ void collapse_onto(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std:
   }
 }
 
-}  // namespace
-
 Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
   DynamicSurface& s = editor.mesh;
   thread_local Fans fans;
@@ -204,7 +198,7 @@ Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b) {
     if (end != Refusal::none && (regular || end == Refusal::normal)) continue;
     editor.begin();
     const TrackingCounts counts = editor.counts;
-    collapse_onto(editor, fans, a, b, x);
+    edit_collapse(editor, fans, a, b, x);
     if (!separate_sheets(editor, mesh::EventKind::collapse)) {
       end = editor.refuse(Refusal::topology);
       continue;

@@ -8,6 +8,19 @@
 
 namespace meniscus::surface {
 
+/// Triangles of both ends, those of the edge apart; ascending.
+struct Fans {
+  std::vector<std::int32_t> a, b, both;
+};
+void find_fans(const mesh::DynamicSurface& s, std::int32_t a, std::int32_t b, Fans& out);
+
+/// Whether a collapse leaves the topology as it is: common neighbours of both ends are corners of their common triangles, and an
+/// edge between two boundaries is not joined.
+bool link_holds(const mesh::DynamicSurface& s, const Fans& fans, std::int32_t a, std::int32_t b);
+
+/// The edit of a collapse alone, with its transfers: a moves to x, and takes the place of b.
+void edit_collapse(SurfaceEditor& editor, const Fans& fans, std::int32_t a, std::int32_t b, const mesh::Point& x);
+
 Refusal collapse_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b);
 
 /// Removes closed parts of a few triangles that enclose next to nothing: what is left of bodies that have vanished.

@@ -37,6 +37,18 @@ std::optional<std::array<std::int32_t, 2>> flipped_pair(const DynamicSurface& s,
 
 }  // namespace
 
+void edit_flip(SurfaceEditor& editor, std::int32_t t, std::int32_t u, std::int32_t a, std::int32_t b) {
+  DynamicSurface& s = editor.mesh;
+  const std::int32_t c = s.opposite(t, a, b), d = s.opposite(u, a, b);
+  editor.sweep(t, s.position(d), d);
+  s.remove_triangle(t);
+  s.remove_triangle(u);
+  const std::int32_t first = s.add_triangle({a, d, c}), second = s.add_triangle({d, b, c});
+  for (const std::int32_t fresh : {first, second})
+    for (const std::int32_t old : {t, u}) editor.transfers.triangles.push_back({fresh, old, 0.5, 0.5});
+  editor.transfers.edge(c, d, a, b, 1, 1);
+}
+
 Refusal flip_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b, bool shorten) {
   DynamicSurface& s = editor.mesh;
   const auto pair = flipped_pair(s, a, b);
@@ -69,13 +81,7 @@ Refusal flip_edge(SurfaceEditor& editor, std::int32_t a, std::int32_t b, bool sh
     if (old_t.dot(old_u) < 0.999 * old_t.norm() * old_u.norm()) return Refusal::normal;
   }
   editor.begin();
-  editor.sweep(t, x(d), d);
-  s.remove_triangle(t);
-  s.remove_triangle(u);
-  const std::int32_t first = s.add_triangle({a, d, c}), second = s.add_triangle({d, b, c});
-  for (const std::int32_t fresh : {first, second})
-    for (const std::int32_t old : {t, u}) editor.transfers.triangles.push_back({fresh, old, 0.5, 0.5});
-  editor.transfers.edge(c, d, a, b, 1, 1);
+  edit_flip(editor, t, u, a, b);
   editor.end_part(mesh::EventKind::flip);
   const std::array edge{a, b};
   return editor.commit(mesh::EventKind::flip, edge, editor.most_volume());

@@ -8,7 +8,7 @@ from typing import Any
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.contact.contact_surface import ContactSurface
+from meniscus.solids.contact.contact_surface import ContactSurface, Ints
 from meniscus.solids.contact.loop.contact_loop import ContactLoop
 from meniscus.solids.contact.obstacles import SolidObstacle
 from meniscus.solids.contact.reports import WorldInfo
@@ -97,8 +97,8 @@ class ContactSolver(Stateful):
     def longest_step(self) -> float:
         """Return the longest step (s) that the bodies allow; infinite where nothing limits it."""
 
-    def nodes_left(self, nodes: slice) -> None:
-        """Number anew what is remembered, after these nodes have left."""
+    def nodes_renumbered(self, numbers: Ints) -> None:
+        """Number anew what is remembered: the node i is `numbers[i]` now, or has left if that is negative."""
 
     def _state_replaced(self) -> None:
         # Also of a step that somebody else had begun, and that failed.

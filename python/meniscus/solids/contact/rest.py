@@ -11,7 +11,7 @@ import numpy as np
 from meniscus._meniscus import solids as _solids
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_solver import ContactSolver
-from meniscus.solids.contact.contact_surface import Floats
+from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.energies import stores_too_much
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SOLID_RESPONSE, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
@@ -128,13 +128,15 @@ class RestingContacts(ContactSolver):
         if stores_too_much(self.surface, self.bodies, x, x + dt * predicted, x + dt * own, dt) is not None:
             a.v[...] = a.predicted
 
-    def nodes_left(self, nodes: slice) -> None:
+    def nodes_renumbered(self, numbers: Ints) -> None:
         """Forget contacts that last of nodes that have left, and number the others anew."""
-        numbers = self.resting_keys[:, 0]
-        kept = (numbers < nodes.start) | (numbers >= nodes.stop)
-        keys = self.resting_keys[kept]
-        keys[:, 0] -= (nodes.stop - nodes.start) * (keys[:, 0] >= nodes.stop).astype(np.int32)
-        self.resting_keys = keys
+        if not len(self.resting_keys):
+            return
+        keys = self.resting_keys.copy()
+        keys[:, 0] = numbers[keys[:, 0]]
+        kept = np.flatnonzero(keys[:, 0] >= 0)
+        kept = kept[np.argsort(keys[kept, 0], kind="stable")]
+        self.resting_keys = keys[kept]
         for name in ("resting_drag", "resting_way", "resting_speed"):
             setattr(self, name, getattr(self, name)[kept])
 

@@ -67,6 +67,7 @@ class WorldSetup(Stateful):
         self.mesh_obstacles: list[MeshObstacle] = []
         self._plain_obstacles: list[dict[str, Any]] = []
         self._joined: ContactSurface | None = None
+        self._generations: list[int] = []
         self.stepping = False
 
     # --- bodies --------------------------------------------------------------------------------------------------------------
@@ -78,21 +79,19 @@ class WorldSetup(Stateful):
             self._add_other(kind, body, surface, thickness, friction, **options)
         elif isinstance(body, RigidBody):
             self._add_rigid(body, surface, thickness, friction, **options)
-        elif options:
-            raise TypeError(f"{_checks.join(sorted(options))} are options of rigid bodies, not of {type(body).__name__}")
         elif isinstance(body, DeformableBody):
-            self._add_deformable(body, surface, thickness, friction)
+            self._add_deformable(body, surface, thickness, friction, **options)
         else:
             raise TypeError(f"body must be a DeformableBody, RigidBody, PositionBody or ReducedBody, not {type(body).__name__}")
         self._joined = None
         return body
 
-    def _add_deformable(self, body: DeformableBody, surface: Any, thickness: float | None, friction: Any) -> None:
+    def _add_deformable(self, body: DeformableBody, surface: Any, thickness: float | None, friction: Any, **options: Any) -> None:
         self._require_coupling(bool(self.others), "bodies with steps of their own touch deformable ones")
         self._require_coupling(bool(self.rigid.bodies), "rigid and deformable bodies touch")
         require_free(body, self, "world")
         self.require_between_loops("bodies are added")
-        own = surface_of(body, surface, thickness, friction)
+        own = surface_of(body, surface, body.joins(surface, thickness, **options), friction)
         if self.gravity is not None:
             body.gravity = self.gravity
         body.time = self.time
@@ -264,11 +263,22 @@ class WorldSetup(Stateful):
         # Whether it still fits is a question to all nodes.
         if known is not None and self.stepping:
             return known
+        generations = [body.generation for body in self.bodies]
+        if generations != self._generations:
+            self._follow_meshes(generations)
+            known = None
         pairs = list(zip(self.bodies, self.surfaces, strict=True))
         if known is None or not known.fits(pairs):
             rigid: list[SelfStepping] = [RigidSurfaces(self.rigid)] if self.rigid.bodies else []
             known = self._joined = ContactSurface(pairs, self.mesh_obstacles, [*rigid, *self.others])
         return known
+
+    def _follow_meshes(self, generations: list[int]) -> None:
+        """Give bodies whose mesh is another one than it was the surface of this."""
+        for k, (body, own) in enumerate(zip(self.bodies, self.surfaces, strict=True)):
+            if body.generation and own is not None:
+                self.surfaces[k] = surface_of(body, None, own.thickness, own.friction)
+        self._generations = generations
 
     @property
     def only_rigid(self) -> bool:

@@ -1,0 +1,1 @@
+"""Scenes of cloth that remeshes as it folds."""

@@ -1,0 +1,1 @@
+"""Cloth that remeshes as it folds."""
