@@ -46,6 +46,9 @@ from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjecti
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.fluids.voronoi.options import VoronoiLiquidOptions, VoronoiLiquidReport
+from meniscus.fluids.voronoi.solver import VoronoiLiquid
+from meniscus.fluids.voronoi.volumes import PartVolumes
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.grid.transport.advection import advect
@@ -75,6 +78,7 @@ __all__ = [
     "OpenLiquid",
     "OpenSide",
     "OutflowSide",
+    "PartVolumes",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
@@ -101,6 +105,9 @@ __all__ = [
     "TransportOptions",
     "ViscositySolver",
     "VolumeReport",
+    "VoronoiLiquid",
+    "VoronoiLiquidOptions",
+    "VoronoiLiquidReport",
     "VortexInfo",
     "VortexParticles",
     "VortexSheet",

@@ -10,6 +10,28 @@ namespace {
 
 double outward(bool second) { return second ? -1.0 : 1.0; }
 
+/// Below this part of the right-hand side, what a start leaves is round-off.
+constexpr double round_off = 1e-14;
+
+/// The pressure of a column of liquid, zero in the middle of the box, times dt / rho.
+class Column {
+ public:
+  Column(const mesh::VoronoiMesh& mesh, const CellPressure& problem)
+      : mesh_(mesh), middle_(0.5 * (mesh.box().low + mesh.box().high)), weight_(problem.scale * problem.weight), scale_(problem.scale) {}
+
+  double at(const mesh::Point& x) const { return weight_.dot(x - middle_); }
+  double at_site(std::int32_t i) const { return at(mesh_.sites()[i]); }
+  /// The unknown at the surface beyond a face.
+  double at_surface(const FaceSide& side, std::int32_t f, std::int32_t site, bool second) const {
+    return scale_ * side.pressure - at(mesh_.sites()[site] + outward(second) * side.reach * mesh_.normals()[f]);
+  }
+
+ private:
+  const mesh::VoronoiMesh& mesh_;
+  mesh::Point middle_, weight_;
+  double scale_;
+};
+
 }  // namespace
 
 void CellProjection::number(const LiquidCells& cells) {
@@ -30,8 +52,9 @@ void CellProjection::number(const LiquidCells& cells) {
   }
 }
 
-void CellProjection::assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, std::span<const FaceVelocity> velocity,
-                              std::span<const double> divergence, double scale) {
+void CellProjection::assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+                              std::span<const FaceVelocity> velocity) {
+  const Column column(mesh, problem);
   numerics::CompressedRows& a = system_.matrix;
   const Index n = std::ssize(cell_);
   a.columns = n;
@@ -50,7 +73,7 @@ void CellProjection::assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& 
     const std::int32_t i = cell_[u];
     Index at = a.start[u] + 1;
     double diagonal = 0;
-    double right = divergence.empty() ? 0.0 : mesh.volumes()[i] * divergence[i];
+    double right = problem.divergence.empty() ? 0.0 : mesh.volumes()[i] * problem.divergence[i];
     for (const std::int32_t f : mesh.faces_of(i)) {
       const bool second = mesh.faces()[f].first != i;
       const FaceSide& side = cells.sides[f][second];
@@ -65,7 +88,7 @@ void CellProjection::assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& 
       } else if (side.beyond == Beyond::air) {
         const double c = cells.open[f] * mesh.areas()[f] / side.reach;
         diagonal += c;
-        right += c * scale * side.pressure - out * cells.open[f] * mesh.areas()[f] * velocity[f][second];
+        right += c * column.at_surface(side, f, i, second) - out * cells.open[f] * mesh.areas()[f] * velocity[f][second];
       }
     }
     a.column[a.start[u]] = static_cast<std::int32_t>(u);
@@ -87,46 +110,95 @@ void CellProjection::balance(const mesh::VoronoiMesh& mesh) {
   }
 }
 
-void CellProjection::project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, std::span<FaceVelocity> velocity,
-                             std::span<double> pressure, std::span<const double> divergence, double scale, bool start,
-                             const numerics::SolveOptions& options, CellProjectionReport& report) {
-  number(cells);
-  assemble(mesh, cells, velocity, divergence, scale);
-  balance(mesh);
-  report.unknowns = std::ssize(cell_);
-  report.parts = static_cast<int>(system_.regions.size());
-  report.closed_parts = 0;
-  for (const numerics::SparseRegion& r : system_.regions) report.closed_parts += r.closed;
-  report.divergence = 0;
-  if (!cell_.empty()) {
-    system_.prepare({});
-    if (start)
-      for (std::size_t u = 0; u < cell_.size(); ++u) system_.x[u] = scale * pressure[cell_[u]];
-    system_.solve(options, !start, report.solve);
-  } else {
-    report.solve = {};
-    report.solve.converged = true;
+/// Leaves in b what the best start of each part leaves, and the start in start_.
+void CellProjection::start(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem) {
+  const Column column(mesh, problem);
+  start_.assign(cell_.size(), 0.0);
+  other_.assign(cell_.size(), 0.0);
+  product_.resize(cell_.size());
+  system_.x.assign(cell_.size(), 0.0);
+  const auto left = [&](Index u, const std::vector<double>& x) {
+    return system_.b[u] - numerics::row_product(system_.matrix, u, x.data());
+  };
+  for (const numerics::SparseRegion& region : system_.regions) {
+    // The means over the surface of the pressure with and without that of a column of liquid.
+    double area = 0, with = 0, without = 0;
+    for (Index u = region.begin; u < region.end; ++u) {
+      const std::int32_t i = cell_[u];
+      for (const std::int32_t f : mesh.faces_of(i)) {
+        const bool second = mesh.faces()[f].first != i;
+        const FaceSide& side = cells.sides[f][second];
+        if (side.beyond != Beyond::air) continue;
+        const double c = cells.open[f] * mesh.areas()[f] / side.reach;
+        area += c;
+        with += c * problem.scale * side.pressure;
+        without += c * column.at_surface(side, f, i, second);
+      }
+    }
+    if (!(area > 0)) continue;
+    for (Index u = region.begin; u < region.end; ++u) {
+      start_[u] = without / area;
+      other_[u] = with / area - column.at_site(cell_[u]);
+    }
+    double rest = 0, fall = 0;
+    for (Index u = region.begin; u < region.end; ++u) {
+      rest += std::pow(left(u, start_), 2);
+      fall += std::pow(left(u, other_), 2);
+    }
+    if (fall < rest) std::copy(other_.begin() + region.begin, other_.begin() + region.end, start_.begin() + region.begin);
   }
-  if (!report.solve.converged) return;
+  for (std::size_t u = 0; u < cell_.size(); ++u) product_[u] = left(static_cast<Index>(u), start_);
+  system_.b.swap(product_);
+}
+
+void CellProjection::commit(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+                            std::span<FaceVelocity> velocity, std::span<double> pressure) const {
   const NoInterrupts whole;
-  const auto& q = system_.x;
+  const Column column(mesh, problem);
+  const auto q = [&](std::int32_t cell) { return start_[unknown_[cell]] + system_.x[unknown_[cell]]; };
   parallel_for(0, std::ssize(mesh.faces()), numerics::row_chunk, [&](Index begin, Index end) {
-    for (Index f = begin; f < end; ++f) {
+    for (auto f = static_cast<std::int32_t>(begin); f < end; ++f) {
       const auto& [a, b] = mesh.faces()[f];
       for (const std::size_t s : {0u, 1u}) {
         const FaceSide& side = cells.sides[f][s];
         const std::int32_t here = s == 0 ? a : b;
         if (side.beyond == Beyond::wall) velocity[f][s] = 0;
         if (side.beyond == Beyond::nothing || side.beyond == Beyond::wall || unknown_[here] < 0) continue;
-        const double mine = q[unknown_[here]];
-        const double slope = side.beyond == Beyond::liquid ? (q[unknown_[s == 0 ? b : a]] - mine) / mesh.distances()[f]
-                                                           : (scale * side.pressure - mine) / side.reach;
+        const double slope = side.beyond == Beyond::liquid
+                                 ? (q(s == 0 ? b : a) - q(here)) / mesh.distances()[f]
+                                 : (column.at_surface(side, f, here, s == 1) - q(here)) / side.reach;
         velocity[f][s] -= outward(s == 1) * slope;
       }
     }
   });
   std::fill(pressure.begin(), pressure.end(), 0.0);
-  for (std::size_t u = 0; u < cell_.size(); ++u) pressure[cell_[u]] = q[u] / scale;
+  for (const std::int32_t i : cell_) pressure[i] = (q(i) + column.at_site(i)) / problem.scale;
+}
+
+void CellProjection::project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+                             std::span<FaceVelocity> velocity, std::span<double> pressure, const numerics::SolveOptions& options,
+                             CellProjectionReport& report) {
+  number(cells);
+  assemble(mesh, cells, problem, velocity);
+  balance(mesh);
+  report = {};
+  report.unknowns = std::ssize(cell_);
+  report.parts = static_cast<int>(system_.regions.size());
+  for (const numerics::SparseRegion& r : system_.regions) report.closed_parts += r.closed;
+  const double given = std::sqrt(system_.inner_product(system_.b, system_.b));
+  start(mesh, cells, problem);
+  const double rest = std::sqrt(system_.inner_product(system_.b, system_.b));
+  numerics::SolveOptions solve = options;
+  solve.tolerance = std::max(options.tolerance, round_off * given / rest);
+  if (rest > round_off * given) {
+    system_.prepare({});
+    system_.solve(solve, true, report.solve);
+  } else {
+    report.solve.converged = true;
+    report.solve.end = numerics::SolveEnd::zero_right_hand_side;
+  }
+  if (!report.solve.converged) return;
+  commit(mesh, cells, problem, velocity, pressure);
   report.divergence = parallel_reduce(
       0, std::ssize(cell_), numerics::row_chunk, 0.0,
       [&](Index begin, Index end) {
@@ -134,7 +206,7 @@ void CellProjection::project(const mesh::VoronoiMesh& mesh, const LiquidCells& c
         for (Index u = begin; u < end; ++u) {
           const std::int32_t i = cell_[u];
           if (cells.closed[cells.part[i]] != 0) continue;
-          double flow = divergence.empty() ? 0.0 : -mesh.volumes()[i] * divergence[i];
+          double flow = problem.divergence.empty() ? 0.0 : -mesh.volumes()[i] * problem.divergence[i];
           for (const std::int32_t f : mesh.faces_of(i)) {
             const bool second = mesh.faces()[f].first != i;
             const Beyond beyond = cells.sides[f][second].beyond;

@@ -7,6 +7,10 @@
 /// v is the velocity of the solid, D the divergence asked for. Where air is beyond a face, p_other is the pressure at the
 /// surface, and d the distance to it.
 ///
+/// Gravity acts along: the unknown is the pressure without that of a column of liquid, rho g . x, which is linear, so that liquid
+/// at rest has a constant. Each part starts from this, or from a constant pressure, as it has in free fall, whichever leaves less,
+/// and the tolerance is relative to what is left.
+///
 /// Sources: Brochu 2012, section 7.5; Enright et al. 2003 (pressure at the surface); Batty et al. 2010.
 #pragma once
 
@@ -18,6 +22,14 @@ namespace meniscus::fluids {
 /// The velocities along the normal of a face as its two cells see it, m/s, positive from the first to the second. They differ
 /// where both are liquid with air between.
 using FaceVelocity = std::array<double, 2>;
+
+struct CellPressure {
+  /// dt / rho, and rho times the gravity, N/m^3.
+  double scale = 1;
+  mesh::Point weight = mesh::Point::Zero();
+  /// 1/s per cell; may be empty.
+  std::span<const double> divergence = {};
+};
 
 struct CellProjectionReport {
   numerics::SolveInfo solve;
@@ -31,21 +43,24 @@ struct CellProjectionReport {
 class CellProjection {
  public:
   /// Changes the velocities of faces at liquid cells, and sets the pressures of cells (Pa; 0 in air) if the solve converges;
-  /// otherwise both stay. `start` says whether pressures are a guess. `divergence`, 1/s per cell, may be empty.
-  void project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, std::span<FaceVelocity> velocity, std::span<double> pressure,
-               std::span<const double> divergence, double scale, bool start, const numerics::SolveOptions& options,
-               CellProjectionReport& report);
+  /// otherwise both stay. The velocities are those before gravity.
+  void project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem, std::span<FaceVelocity> velocity,
+               std::span<double> pressure, const numerics::SolveOptions& options, CellProjectionReport& report);
   Index nbytes() const { return system_.bytes(); }
   const numerics::SparseSystem& system() const { return system_; }
 
  private:
   void number(const LiquidCells& cells);
-  void assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, std::span<const FaceVelocity> velocity,
-                std::span<const double> divergence, double scale);
+  void assemble(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+                std::span<const FaceVelocity> velocity);
   void balance(const mesh::VoronoiMesh& mesh);
+  void start(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem);
+  void commit(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+              std::span<FaceVelocity> velocity, std::span<double> pressure) const;
 
   numerics::SparseSystem system_;
   std::vector<std::int32_t> unknown_, cell_;
+  std::vector<double> start_, other_, product_;
 };
 
 }  // namespace meniscus::fluids

@@ -63,7 +63,7 @@ bool in_box(const mesh::Box& box, const Point& p) {
 }
 
 /// The sample on one side of a vertex, before others are looked at.
-Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const SampleOptions& o, std::int32_t v, const Point& normal,
+Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const LiquidSampleOptions& o, std::int32_t v, const Point& normal,
                        bool air, std::vector<SurfaceHit>& hits) {
   const Point& x = surface.surface().vertices[v];
   const Point way = (air ? o.cell : -o.cell) * normal;
@@ -83,7 +83,7 @@ Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const S
 }
 
 /// Samples closest to a solid move away from it as from another surface; those in it go.
-void keep_from_solid(std::vector<Candidate>& candidates, const surface::SignedDistance& solid, const SampleOptions& o, bool air,
+void keep_from_solid(std::vector<Candidate>& candidates, const surface::SignedDistance& solid, const LiquidSampleOptions& o, bool air,
                      std::span<const Point> vertices) {
   std::vector<Point> places(candidates.size());
   std::vector<double> phi(candidates.size()), at_vertex(candidates.size());
@@ -116,7 +116,7 @@ std::vector<std::int32_t> by_place(const std::vector<Candidate>& candidates) {
   return order;
 }
 
-std::vector<Point> lattice_points(const mesh::Box& box, const SampleOptions& o) {
+std::vector<Point> lattice_points(const mesh::Box& box, const LiquidSampleOptions& o) {
   const Point size = box.high - box.low;
   const double edge = o.lattice * o.cell;
   Coord<3> n;
@@ -166,7 +166,7 @@ std::vector<Point> vertex_normals(const mesh::TriangleMeshView& surface) {
 }
 
 SurfaceSamples place_samples(const SurfaceHits& surface, const mesh::Box& box, const surface::SignedDistance& solid,
-                             const SampleOptions& o) {
+                             const LiquidSampleOptions& o) {
   SurfaceSamples out;
   const auto vertices = surface.surface().vertices;
   out.normals = vertex_normals(surface.surface());

@@ -21,7 +21,7 @@ enum class SampleState : std::int8_t {
   wrong_side,  ///< the way along the normal does not lead to this side
 };
 
-struct SampleOptions {
+struct LiquidSampleOptions {
   /// The characteristic length of the document, m.
   double cell = 1;
   /// Edge of a cubic cell of the body-centred lattice, in cells, as printed.
@@ -57,6 +57,6 @@ std::vector<mesh::Point> vertex_normals(const mesh::TriangleMeshView& surface);
 /// `solid` is empty where there is none. The result does not depend on the order of vertices but for samples that crowd each
 /// other out, of which those with the smaller coordinates stay.
 SurfaceSamples place_samples(const SurfaceHits& surface, const mesh::Box& box, const surface::SignedDistance& solid,
-                             const SampleOptions& options);
+                             const LiquidSampleOptions& options);
 
 }  // namespace meniscus::fluids
