@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/voronoi/circumcentre.hpp"
 #include "meniscus/mesh/voronoi/edge_rings.hpp"
 #include "meniscus/mesh/voronoi/plane_polygon.hpp"
 #include "meniscus/numerics/graph/item_rows.hpp"
@@ -16,24 +17,7 @@ namespace {
 constexpr double outer_distance = 4;
 /// A face of less than this part of the square of the distance of its sites is round-off.
 constexpr double least_area = 1e-13;
-/// Six times the volume of a tetrahedron, in cubes of its longest edge, below which its circumcentre needs more digits.
-constexpr double flat_tet = 1e-4;
 constexpr Index voronoi_chunk = 512;
-
-template <class T>
-Vec<T, 3> circumcentre_from(const Point& a, const Point& b, const Point& c, const Point& d) {
-  using V = Vec<T, 3>;
-  const V o = a.cast<T>(), u = b.cast<T>() - o, v = c.cast<T>() - o, w = d.cast<T>() - o;
-  const V vw = v.cross(w);
-  return (u.squaredNorm() * vw + v.squaredNorm() * w.cross(u) + w.squaredNorm() * u.cross(v)) / (2 * u.dot(vw));
-}
-
-Point circumcentre(const Point& a, const Point& b, const Point& c, const Point& d) {
-  const double longest = std::max({(b - a).squaredNorm(), (c - a).squaredNorm(), (d - a).squaredNorm(), (c - b).squaredNorm()});
-  if (6 * std::abs(signed_volume(a, b, c, d)) > flat_tet * longest * std::sqrt(longest))
-    return a + circumcentre_from<double>(a, b, c, d);
-  return a + circumcentre_from<long double>(a, b, c, d).cast<double>();
-}
 
 /// The space that is closer to a site than to another one, relative to an origin.
 struct HalfSpace {

@@ -43,10 +43,11 @@ def pool_surface(
     else:
         counts[axis] = max(round((_checks.number("level", level) - low[axis]) / edge), 1)
     block = tet_block(*map(int, counts), size=tuple(size), origin=tuple(low), pattern="five").boundary
-    x = np.array(block.vertices)
+    used, numbers = np.unique(block.triangles, return_inverse=True)
+    x, triangles = np.array(block.vertices)[used], numbers.reshape(-1, 3).astype(np.int32)
     inside = x[:, across].clip(corners[0][across], corners[1][across])
     heights = np.asarray(level(inside), np.float64) if callable(level) else np.full(len(x), float(level))
     if heights.shape != (len(x),) or not np.isfinite(heights).all() or not (heights > corners[0][axis]).all():
         raise ValueError("level must be above the bottom of the box everywhere")
     x[:, axis] = low[axis] + (x[:, axis] - low[axis]) / size[axis] * (heights - low[axis])
-    return TriangleMesh(x, np.array(block.triangles))
+    return TriangleMesh(x, triangles)
