@@ -98,7 +98,7 @@ def test_flow_past_an_embedded_sphere_converges() -> None:
 def test_signs_are_those_of_exact_parity() -> None:
     """A ball with a bubble in it and a drop in that, and a film thinner than rounding makes differences of distances."""
     balls = [ms.mesh.icosphere(3, r) for r in (0.8, 0.5, 0.2)]
-    film = ms.surface.remesh(ms.surface.Box((-0.9, -0.9, -0.9), (0.9, -0.85, 0.9)), 0.2)
+    film = ms.mesh.tet_block(1, 1, 1, (1.8, 0.05, 1.8), origin=(-0.9, -0.9, -0.9)).boundary
     x, t, first = [], [], 0
     for k, part in enumerate([*balls, film]):
         x.append(part.vertices)

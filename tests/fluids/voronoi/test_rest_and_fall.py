@@ -20,17 +20,17 @@ def pool(gravity: np.ndarray, depth: float, **options: object) -> VoronoiLiquid:
     up = -gravity / np.linalg.norm(gravity)
     axis = int(np.argmax(np.abs(up)))
     across = [d for d in range(3) if d != axis]
-    middle = BOX.mean(0) + depth * up
+    # A liquid that hangs from above is built mirrored about the middle of the box.
+    sign, middle = np.sign(up[axis]), BOX.mean(0)
 
     def level(x: np.ndarray) -> np.ndarray:
-        return middle[axis] - (x - middle[across]) @ up[across] / up[axis]
+        y = middle[across] + sign * (x - middle[across])
+        height = middle[axis] + (depth - (y - middle[across]) @ up[across]) / up[axis]
+        return middle[axis] + sign * (height - middle[axis])
 
     mesh = pool_surface(BOX, level, H, up=axis)
-    x, t = np.array(mesh.vertices), np.array(mesh.triangles)
-    if up[axis] < 0:  # what is above the plane is liquid: mirrored about the middle of the box
-        x[:, axis] = 2 * BOX.mean(0)[axis] - x[:, axis]
-        across_axes = np.ix_(range(len(x)), across)
-        x[across_axes] = 2 * BOX.mean(0)[across] - x[across_axes]
+    x, t = middle + sign * (np.array(mesh.vertices) - middle), np.array(mesh.triangles)
+    if sign < 0:
         t = t[:, ::-1]
     surface = ms.surface.TrackedSurface((x, np.ascontiguousarray(t)), H)
     return VoronoiLiquid(BOX, H, surface, gravity, options=VoronoiLiquidOptions(**options))

@@ -61,7 +61,7 @@ def test_parts_do_not_feel_each_other() -> None:
     x = np.concatenate([ball.vertices for ball in balls])
     t = np.concatenate([balls[0].triangles, balls[1].triangles + np.int32(n)])
     liquid = VoronoiLiquid(BOX, 0.08, ms.surface.TrackedSurface((x, t), 0.08), (0.0, 0.0, 0.0))
-    liquid.set_velocity(lambda y: np.where(y[:, 1:2] > 0.47, [[0.0, -1.0, 0.0]], 0.0), project=False)
+    liquid.set_velocity((0.0, -1.0, 0.0), samples=np.asarray(liquid.cells.sites)[:, 1] > 0.47, project=False)
     assert len(set(liquid.parts[liquid.liquid])) == 2
     for _ in range(2):
         liquid.step(0.004)

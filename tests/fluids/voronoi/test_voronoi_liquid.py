@@ -25,7 +25,10 @@ def joined(*meshes: ms.mesh.TriangleMesh) -> ms.mesh.TriangleMesh:
 
 
 def slab(thickness: float, y: float, h: float) -> ms.mesh.TriangleMesh:
-    return ms.surface.remesh(ms.surface.Box((0.2, y - thickness / 2, 0.2), (0.8, y + thickness / 2, 0.8)), h)
+    n = round(0.6 / h)
+    block = ms.mesh.tet_block(n, max(round(thickness / h), 1), n, (0.6, thickness, 0.6), origin=(0.2, y - thickness / 2, 0.2))
+    used, numbers = np.unique(block.boundary.triangles, return_inverse=True)
+    return ms.mesh.TriangleMesh(np.array(block.vertices)[used], numbers.reshape(-1, 3).astype(np.int32))
 
 
 def liquid(h: float = 0.12, **named: Any) -> VoronoiLiquid:
@@ -34,7 +37,8 @@ def liquid(h: float = 0.12, **named: Any) -> VoronoiLiquid:
 
 
 def parts(of: VoronoiLiquid) -> list[Any]:
-    return [of.face_velocity, of.pressure, np.array(of.surface.vertices), np.array(of.surface.triangles), of.targets, of.time]
+    arrays = of.face_velocity, of.pressure, of.surface.vertices, of.surface.triangles, of.targets
+    return [*map(np.array, arrays), of.time]
 
 
 def test_snapshots_copies_and_pickles_go_on_with_the_same_bits() -> None:
@@ -75,8 +79,9 @@ def test_an_error_in_any_stage_leaves_the_last_step(name: str, monkeypatch: pyte
 
 def test_a_pressure_that_is_not_found_leaves_the_last_step() -> None:
     one = liquid(options=VoronoiLiquidOptions(tolerance=1e-12, max_iterations=1))
+    one.set_velocity(lambda x: np.stack([x[:, 1], x[:, 2] * x[:, 0], x[:, 1]], 1), project=False)
     before = parts(one)
-    with pytest.raises(ms.numerics.ConvergenceError, match="pressure was not found"):
+    with pytest.raises(ms.ConvergenceError, match="pressure was not found"):
         one.step(0.01)
     assert same_bits(parts(one), before)
 

@@ -8,7 +8,7 @@ namespace meniscus::fluids {
 /// Unknowns: the velocity, and its three derivatives times the length that distances are scaled by.
 using FitMatrix = Eigen::Matrix<double, 12, 12>;
 
-/// The inverse; where some directions are as good as unknown, as the shear of a film across it, that of the others.
+/// The inverse. Derivatives that are as good as unknown, such as the shear of a film across it, are zero; constants are exact.
 FitMatrix fit_inverse(const FitMatrix& n);
 
 }  // namespace meniscus::fluids

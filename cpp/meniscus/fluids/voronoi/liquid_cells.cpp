@@ -83,7 +83,7 @@ class SideFinder {
       return out;
     }
     const collision::MeshPoint close = collision::closest_point(surface_.tree(), mesh_.sites()[site]);
-    const SurfaceHit hit{0, close.triangle, close.barycentric};
+    const SurfaceHit hit{0, close.triangle, true, close.barycentric};
     out.pressure = pressure_at(hits.empty() ? hit : hits[0], surface_, pressure_);
     const double here = std::sqrt(close.squared_distance);
     out.reach = std::clamp(here, least_reach * length, length);

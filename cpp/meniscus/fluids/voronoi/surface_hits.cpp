@@ -10,6 +10,9 @@ namespace {
 using mesh::Point;
 using numerics::orient3d;
 
+/// Parts of a way that differ by less are where it goes through an edge.
+constexpr double same_place = 1e-12;
+
 /// The side of a line through a and b, seen from above, on which p lies if it is moved by infinitely little, first along x.
 int side_of_line(const Point& a, const Point& b, const Point& p) {
   if (const int s = numerics::orient2d(a[0], a[1], b[0], b[1], p[0], p[1]); s != 0) return s;
@@ -68,7 +71,7 @@ void SurfaceHits::cross(const Point& a, const Point& b, std::vector<SurfaceHit>&
           const Point normal = mesh::area_vector(x, y, z);
           const double at_a = normal.dot(a - x), at_b = normal.dot(b - x);
           if (at_a == at_b) continue;
-          SurfaceHit hit{std::clamp(at_a / (at_a - at_b), 0.0, 1.0), t, Point::Zero()};
+          SurfaceHit hit{std::clamp(at_a / (at_a - at_b), 0.0, 1.0), t, at_b > at_a, Point::Zero()};
           const Point p = a + hit.part * (b - a);
           const double all = normal.squaredNorm();
           hit.barycentric[0] = std::clamp(mesh::area_vector(p, y, z).dot(normal) / all, 0.0, 1.0);
@@ -80,6 +83,8 @@ void SurfaceHits::cross(const Point& a, const Point& b, std::vector<SurfaceHit>&
   std::sort(out.begin(), out.end(), [](const SurfaceHit& l, const SurfaceHit& r) {
     return l.part != r.part ? l.part < r.part : l.triangle < r.triangle;
   });
+  const auto same = [](const SurfaceHit& l, const SurfaceHit& r) { return r.part - l.part < same_place && l.leaves == r.leaves; };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
 }
 
 bool SurfaceHits::near(const Point& p, double distance) const {

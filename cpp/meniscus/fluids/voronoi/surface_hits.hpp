@@ -7,14 +7,15 @@
 
 namespace meniscus::fluids {
 
-/// Where a way crosses a triangle: the part of the way before it, and barycentric coordinates.
+/// Where a way crosses a triangle: the part of the way before it, whether it leaves the inside there, and barycentric coordinates.
 struct SurfaceHit {
   double part;
   std::int32_t triangle;
+  bool leaves;
   mesh::Point barycentric;
 };
 
-/// All signs are exact. A way through an edge or a vertex hits each of its triangles.
+/// All signs are exact. A way through an edge or a vertex hits one of its triangles, or two where it only touches.
 ///
 /// Source: Brochu 2012, sections 4.5.3 (parity of a ray) and 7.5 (positions of the surface by casting rays).
 class SurfaceHits {

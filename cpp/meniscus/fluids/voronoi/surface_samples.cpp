@@ -68,7 +68,11 @@ Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const L
   const Point& x = surface.surface().vertices[v];
   const Point way = (air ? o.cell : -o.cell) * normal;
   surface.cross(x, x + way, hits, v);
-  const double free = hits.empty() ? 1.0 : hits[0].part;
+  if (!in_box(box, x)) return {x, 0, SampleState::outside};
+  // A wall is as good as another surface.
+  double free = hits.empty() ? 1.0 : hits[0].part;
+  for (Index d = 0; d < 3; ++d)
+    if (way[d] != 0) free = std::min(free, ((way[d] > 0 ? box.high[d] : box.low[d]) - x[d]) / way[d]);
   Candidate out;
   out.offset = (air ? o.air : o.liquid) * free * o.cell;
   out.place = x + (air ? o.air : o.liquid) * free * way;

@@ -22,7 +22,8 @@ def pool_surface(
 
     Args:
         box: lower and upper corner, m.
-        level: m; or a function of horizontal places (n, 2), m, in the order of the axes, that returns levels (n,), m.
+        level: m; or a function of horizontal places (n, 2), m, in the order of the axes, that returns levels (n,), m, also of those
+            up to two edges beyond the walls.
         edge_length: m, of the edges of squares that are cut in two.
         up: the axis that levels are along.
 
@@ -45,8 +46,7 @@ def pool_surface(
     block = tet_block(*map(int, counts), size=tuple(size), origin=tuple(low), pattern="five").boundary
     used, numbers = np.unique(block.triangles, return_inverse=True)
     x, triangles = np.array(block.vertices)[used], numbers.reshape(-1, 3).astype(np.int32)
-    inside = x[:, across].clip(corners[0][across], corners[1][across])
-    heights = np.asarray(level(inside), np.float64) if callable(level) else np.full(len(x), float(level))
+    heights = np.asarray(level(x[:, across]), np.float64) if callable(level) else np.full(len(x), float(level))
     if heights.shape != (len(x),) or not np.isfinite(heights).all() or not (heights > corners[0][axis]).all():
         raise ValueError("level must be above the bottom of the box everywhere")
     x[:, axis] = low[axis] + (x[:, axis] - low[axis]) / size[axis] * (heights - low[axis])

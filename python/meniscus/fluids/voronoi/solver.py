@@ -162,11 +162,18 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         _checks.require_finite("points", x)
         return self._velocity_field().at(x, None)
 
-    def set_velocity(self, velocity: Sequence[float] | Callable[[Floats], npt.ArrayLike], *, project: bool = True) -> None:
+    def set_velocity(
+        self,
+        velocity: Sequence[float] | Callable[[Floats], npt.ArrayLike],
+        *,
+        samples: npt.NDArray[np.bool_] | None = None,
+        project: bool = True,
+    ) -> None:
         """Set the velocity of the liquid: three numbers, m/s, or a function of points (n, 3) that returns (n, 3).
 
         Args:
             velocity: at the faces of the cells.
+            samples: (n,), those whose cells get it; None: all.
             project: whether to make it free of divergence.
         """
         with self.exclusive():
@@ -179,7 +186,10 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
             along = np.einsum("ij,ij->i", u, np.asarray(cells.mesh.normals))
             along[np.asarray(cells.mesh.faces)[:, 1] < 0] = 0.0
             known = cells.core.sides[0] != 0
-            self.face_velocity = np.where(known, along[:, None], 0.0)
+            if samples is not None:
+                chosen = _checks.mask("samples", samples, (len(self._sites),))
+                known &= chosen[np.asarray(cells.mesh.faces)]
+            self.face_velocity = np.where(known, along[:, None], self.face_velocity)
             if project:
                 self._project(np.zeros(3), 1.0, with_surface=False)
             self._field = None

@@ -37,5 +37,6 @@ class DropOnPool(VoronoiScene):
         options = VoronoiLiquidOptions(samples=self.samples, volume_correction=self.correction)
         liquid = VoronoiLiquid(BOX, self.cell, surface, surface_tension=self.tension, options=options)
         middle = 0.5 * (self.level + self.height - self.radius)
-        liquid.set_velocity(lambda x: np.where(x[:, 1:2] > middle, [[0.0, -self.speed, 0.0]], 0.0), project=False)
+        above = np.asarray(liquid.cells.sites)[:, 1] > middle
+        liquid.set_velocity((0.0, -self.speed, 0.0), samples=above, project=False)
         return liquid
