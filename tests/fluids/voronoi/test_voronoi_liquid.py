@@ -78,7 +78,7 @@ def test_an_error_in_any_stage_leaves_the_last_step(name: str, monkeypatch: pyte
 
 
 def test_a_pressure_that_is_not_found_leaves_the_last_step() -> None:
-    one = liquid(options=VoronoiLiquidOptions(tolerance=1e-12, max_iterations=1))
+    one = liquid(0.05, options=VoronoiLiquidOptions(tolerance=1e-12, max_iterations=1))
     one.set_velocity(lambda x: np.stack([x[:, 1], x[:, 2] * x[:, 0], x[:, 1]], 1), project=False)
     before = parts(one)
     with pytest.raises(ms.ConvergenceError, match="pressure was not found"):

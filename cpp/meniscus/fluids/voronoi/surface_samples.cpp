@@ -14,6 +14,9 @@ using mesh::Point;
 
 constexpr std::uint64_t jitter_seed = 0x5eed;
 
+/// A vertex that has less room than this part of a cell before a wall is on the wall.
+constexpr double at_wall = 1e-3;
+
 /// Points in a lattice of cells, for those within a reach of at most a cell.
 class NearPoints {
  public:
@@ -70,9 +73,11 @@ Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const L
   surface.cross(x, x + way, hits, v);
   if (!in_box(box, x)) return {x, 0, SampleState::outside};
   // A wall is as good as another surface.
-  double free = hits.empty() ? 1.0 : hits[0].part;
+  double free = hits.empty() ? 1.0 : hits[0].part, to_wall = 1.0;
   for (Index d = 0; d < 3; ++d)
-    if (way[d] != 0) free = std::min(free, ((way[d] > 0 ? box.high[d] : box.low[d]) - x[d]) / way[d]);
+    if (way[d] != 0) to_wall = std::min(to_wall, ((way[d] > 0 ? box.high[d] : box.low[d]) - x[d]) / way[d]);
+  if (to_wall < at_wall) return {x, 0, SampleState::outside};
+  free = std::min(free, to_wall);
   Candidate out;
   out.offset = (air ? o.air : o.liquid) * free * o.cell;
   out.place = x + (air ? o.air : o.liquid) * free * way;
