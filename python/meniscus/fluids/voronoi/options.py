@@ -100,7 +100,7 @@ class VoronoiLiquidReport:
         divergence: the greatest one that is left in a cell of liquid with a free surface, 1/s.
         speed: the greatest one in the liquid, m/s.
         volume: m^3.
-        fraction: part of the motion of the surface that was free of contacts.
+        motions: of the surface: more than one where parts of it came close to each other.
     """
 
     dt: float = 0.0
@@ -113,4 +113,4 @@ class VoronoiLiquidReport:
     divergence: float = 0.0
     speed: float = 0.0
     volume: float = 0.0
-    fraction: float = 1.0
+    motions: int = 1

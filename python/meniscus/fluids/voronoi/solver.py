@@ -25,7 +25,9 @@ from meniscus.surface.tracking.tracked_surface import TrackedSurface
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-_MOST_MOTIONS = 20  # of a step, where contacts end them early
+_MOST_CUTS = 20  # of a motion, where contacts end it early
+_MOST_MOTIONS = 16  # of a step, where parts touch
+_APPROACH = 0.08  # cells that the surface moves by in each of them, or more
 _CORRECTION = 0.02  # cells that the correction of volumes moves the surface by in a step, at most
 
 
@@ -244,22 +246,38 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
     @stage(positive=True)
     def track(self, dt: float) -> None:
         """Improve the mesh of the surface and move it with the liquid."""
-        field = self._velocity_field()
-        self.running_report.operations = self._improve()
-        left, report = dt, self.running_report
-        for attempt in range(_MOST_MOTIONS):
+        field, report = self._velocity_field(), self.running_report
+        report.operations = self._improve()
+        if self.options.volume_correction:
+            self._restore_volumes()
+        before = self.surface.snapshot()
+        longest, pushed = self._follow(field, dt)
+        report.motions = 1
+        if not pushed:
+            return
+        # Sheets that would touch stop each other where they are at the beginning: short motions let them get close, and merge.
+        self.surface.restore(before)
+        report.motions = min(max(math.ceil(longest / (_APPROACH * self.cell_size)), 2), _MOST_MOTIONS)
+        for k in range(report.motions):
+            if k:
+                report.operations += self._improve()
+            self._follow(field, dt / report.motions)
+
+    def _follow(self, field: _fluids.CellVelocity, dt: float) -> tuple[float, bool]:
+        """Move the surface with a velocity; return the longest way (m), and whether something was in the way."""
+        left, pushed, longest = dt, False, 0.0
+        for _ in range(_MOST_CUTS):
             x = np.array(self.surface.vertices)
             parts = field.parts(x)
             way = field.at(x + 0.5 * left * field.at(x, parts), parts)
             way *= left
-            if self.options.volume_correction and attempt == 0:
-                way += self._correction()
+            longest = max(longest, float(np.linalg.norm(way, axis=1).max(initial=0.0)))
             motion = self.surface.move(x + way, left)
-            report.fraction = motion.fraction if attempt == 0 else report.fraction
+            pushed |= bool(motion.pushed or motion.zone_vertices or motion.fraction < 1.0)
             left *= 1.0 - motion.fraction
             if motion.fraction == 1.0:
-                return
-        raise RuntimeError(f"the surface is stuck: {left:g} s of a step of {dt:g} s are left; a shorter step helps")
+                return longest, pushed
+        raise RuntimeError(f"the surface is stuck: {left:g} s of a motion of {dt:g} s are left; a shorter step helps")
 
     @stage()
     def remesh(self, dt: float) -> None:
@@ -324,15 +342,16 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         self.targets = followed_targets(self.targets, old, part_of_vertices(surface, part), rows[:, 0])
         return count
 
-    def _correction(self) -> Floats:
-        """Return the ways (n, 3), m, along normals by which parts get closer to the volumes that they should have."""
+    def _restore_volumes(self) -> None:
+        """Move parts along their normals towards the volumes that they should have."""
         part, rows = measured(self.surface, self._physics.box)
         most = _CORRECTION * self.cell_size
         with np.errstate(invalid="ignore", divide="ignore"):
             offset = np.nan_to_num((self.targets - rows[:, 0]) / rows[:, 4]).clip(-most, most)
         normals = _fluids.vertex_normals(self.surface.vertices, self.surface.triangles)
-        ways: Floats = offset[part_of_vertices(self.surface, part)][:, None] * normals
-        return ways
+        time = self.surface.time
+        self.surface.move(self.surface.vertices + offset[part_of_vertices(self.surface, part)][:, None] * normals)
+        self.surface.time = time
 
     def _now(self) -> LiquidCells:
         """Return the cells, which follow from the samples and the surface."""
