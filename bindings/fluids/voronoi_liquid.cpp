@@ -194,27 +194,27 @@ void bind_cell_velocity(py::module_& m) {
                                return point_copy(values);
                              })
       .def(
-          "parts",
+          "anchors",
           [](const CellVelocity& self, const py::array& points) {
             const auto x = positions_of(points, "points");
             py::array_t<std::int32_t> out(std::ssize(x));
             const std::span<std::int32_t> values(out.mutable_data(), x.size());
-            interruptible([&] { self.part_at(x, values); });
+            interruptible([&] { self.anchor_at(x, values); });
             return out;
           },
           py::arg("points"))
       .def(
           "at",
-          [](const CellVelocity& self, const py::array& points, const std::optional<py::array>& parts) {
+          [](const CellVelocity& self, const py::array& points, const std::optional<py::array>& anchors) {
             const auto x = positions_of(points, "points");
             std::span<const std::int32_t> p;
-            if (parts) p = {data_of<std::int32_t>(*parts, "parts", std::ssize(x)), x.size()};
+            if (anchors) p = {data_of<std::int32_t>(*anchors, "anchors", std::ssize(x)), x.size()};
             Floats out({std::ssize(x), py::ssize_t{3}});
             const auto values = points_into(out, "out", std::ssize(x));
             interruptible([&] { self.at(x, p, values); });
             return out;
           },
-          py::arg("points"), py::arg("parts"));
+          py::arg("points"), py::arg("anchors"));
   m.def(
       "advect_faces",
       [](const CellVelocity& old, const py::array& old_velocity, const VoronoiMesh& mesh, const LiquidCells& cells, double dt,

@@ -41,9 +41,7 @@ def gradient(x: np.ndarray) -> np.ndarray:
 def solved(mesh: Any, cells: Any, velocity: np.ndarray, tolerance: float = 1e-11) -> tuple[np.ndarray, np.ndarray]:
     u = np.ascontiguousarray(np.repeat(velocity[:, None], 2, axis=1))
     p = np.zeros(len(mesh.sites))
-    info, *_ = core.CellProjection().project(
-        mesh, cells, u, p, None, 1.0, np.zeros(3), solve_options(tolerance, 300, "multigrid")
-    )
+    info, *_ = core.CellProjection().project(mesh, cells, u, p, None, 1.0, np.zeros(3), solve_options(tolerance, 300, "multigrid"))
     assert info.converged
     return u, p
 

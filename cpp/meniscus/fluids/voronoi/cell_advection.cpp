@@ -7,13 +7,13 @@ namespace {
 
 using mesh::Point;
 
-/// By new site: the old one at the same place or -1, and the part of the old liquid that it was in.
+/// By new site: the old one at the same place or -1, and the anchor in the old liquid.
 struct OldSites {
-  std::vector<std::int32_t> same, part, tet;
+  std::vector<std::int32_t> same, anchor, tet;
 
   OldSites(const CellVelocity& old, const mesh::VoronoiMesh& mesh) {
     same.resize(mesh.sites().size());
-    part.resize(same.size());
+    anchor.resize(same.size());
     tet.resize(same.size());
     parallel_for(0, mesh.size(), 256, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
@@ -21,7 +21,7 @@ struct OldSites {
         tet[i] = old.mesh().walk().start(x);
         const std::int32_t c = old.mesh().locate(x, tet[i]);
         same[i] = old.mesh().sites()[c] == x ? c : -1;
-        part[i] = old.part_at(x, tet[i]);
+        anchor[i] = old.anchor_at(x, tet[i]);
       }
     });
   }
@@ -52,15 +52,15 @@ void advect_faces(const CellVelocity& old, std::span<const FaceVelocity> old_vel
           out[f][1] = out[f][0];
           continue;
         }
-        const std::int32_t site = s == 0 ? a : b, part = sites.part[site];
+        const std::int32_t site = s == 0 ? a : b, anchor = sites.anchor[site];
         std::int32_t tet = sites.tet[site];
-        const Point middle = old.at(x - dt / 2 * old.at(x, part, tet), part, tet);
-        const Point there = old.at(x - dt * middle, part, tet);
+        const Point middle = old.at(x - dt / 2 * old.at(x, anchor, tet), anchor, tet);
+        const Point there = old.at(x - dt * middle, anchor, tet);
         if (kept >= 0) {
           const bool swapped = old.mesh().faces()[kept].first != sites.same[a];
           const std::size_t side = swapped ? 1 - s : s;
-          if (old.cells().known(kept, side) && old.cells().part[sites.same[site]] == part) {
-            const Point here = old.at(old.mesh().centroids()[kept], part, tet);
+          if (old.cells().known(kept, side) && sites.same[site] == anchor) {
+            const Point here = old.at(old.mesh().centroids()[kept], anchor, tet);
             out[f][s] = (swapped ? -1 : 1) * old_velocity[kept][side] + n.dot(there - here);
             continue;
           }

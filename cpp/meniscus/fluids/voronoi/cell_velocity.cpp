@@ -53,24 +53,125 @@ std::int32_t CellVelocity::add(std::int32_t site, std::int32_t part) {
   return *last = e;
 }
 
+bool CellVelocity::has_member(std::int32_t entry, std::int32_t site) const {
+  const auto all = members(entry);
+  return std::find(all.begin(), all.end(), site) != all.end();
+}
+
+bool CellVelocity::coupled(std::int32_t face, std::int32_t site) const {
+  return cells_->sides[face][mesh_->faces()[face].first != site].beyond == Beyond::liquid;
+}
+
+/// Whether two sites of the liquid touch, or both touch a third one.
+bool CellVelocity::linked(std::int32_t a, std::int32_t b) const {
+  if (a == b) return true;
+  for (const std::int32_t f : mesh_->faces_of(a))
+    if (coupled(f, a) && mesh_->faces()[f].across(a) == b) return true;
+  for (const std::int32_t f : mesh_->faces_of(a)) {
+    if (!coupled(f, a)) continue;
+    const std::int32_t c = mesh_->faces()[f].across(a);
+    for (const std::int32_t g : mesh_->faces_of(c))
+      if (coupled(g, c) && mesh_->faces()[g].across(c) == b) return true;
+  }
+  return false;
+}
+
+/// From site to site through liquid, each closer to p.
+std::int32_t CellVelocity::walk(std::int32_t anchor, const Point& p) const {
+  double least = (mesh_->sites()[anchor] - p).squaredNorm();
+  for (bool closer = true; closer;) {
+    closer = false;
+    const std::int32_t here = anchor;
+    for (const std::int32_t f : mesh_->faces_of(here)) {
+      if (!coupled(f, here)) continue;
+      const std::int32_t next = mesh_->faces()[f].across(here);
+      if (const double d = (mesh_->sites()[next] - p).squaredNorm(); d < least) {
+        least = d;
+        anchor = next;
+        closer = true;
+      }
+    }
+  }
+  return anchor;
+}
+
+/// Entries of a site in the air: one for each group of its neighbours in the liquid that are linked.
+void CellVelocity::add_groups(std::int32_t site) {
+  std::array<std::int32_t, 64> wet, group;
+  std::size_t count = 0;
+  for (const std::int32_t f : mesh_->faces_of(site)) {
+    if (mesh_->faces()[f].on_wall() || count == wet.size()) continue;
+    const std::int32_t j = mesh_->faces()[f].across(site);
+    if (cells_->part[j] < 0 || !cells_->known(f, mesh_->faces()[f].first != j)) continue;
+    group[count] = static_cast<std::int32_t>(count);
+    wet[count++] = j;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = i + 1; k < count; ++k)
+      if (group[k] != group[i] && cells_->part[wet[i]] == cells_->part[wet[k]] && linked(wet[i], wet[k])) {
+        const std::int32_t from = std::max(group[i], group[k]), to = std::min(group[i], group[k]);
+        for (std::size_t m = 0; m < count; ++m)
+          if (group[m] == from) group[m] = to;
+      }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (group[i] != static_cast<std::int32_t>(i)) continue;
+    const auto e = static_cast<std::int32_t>(site_.size());
+    site_.push_back(site);
+    part_.push_back(cells_->part[wet[i]]);
+    next_.push_back(-1);
+    std::int32_t* last = &head_[site];
+    while (*last >= 0) last = &next_[*last];
+    *last = e;
+    for (std::size_t m = i; m < count; ++m)
+      if (group[m] == group[i]) members_.push_back(wet[m]);
+    member_start_.push_back(static_cast<std::int32_t>(members_.size()));
+  }
+}
+
 void CellVelocity::list_entries() {
   head_.assign(mesh_->sites().size(), -1);
   site_.clear();
   part_.clear();
   next_.clear();
-  // That of its own part is the first of a site.
-  for (std::int32_t i = 0; i < mesh_->size(); ++i)
-    if (cells_->part[i] >= 0) add(i, cells_->part[i]);
-  for (std::size_t f = 0; f < mesh_->faces().size(); ++f) {
-    const auto& [a, b] = mesh_->faces()[f];
-    if (b < 0) continue;
-    for (const std::size_t s : {0u, 1u})
-      if (const std::int32_t part = cells_->part[s == 0 ? a : b]; cells_->sides[f][s].beyond != Beyond::nothing && part >= 0) {
-        add(a, part);
-        add(b, part);
-      }
+  members_.clear();
+  member_start_.assign(1, 0);
+  first_of_part_.assign(cells_->closed.size(), -1);
+  for (std::int32_t i = 0; i < mesh_->size(); ++i) {
+    if (cells_->part[i] < 0) continue;
+    add(i, cells_->part[i]);
+    members_.push_back(i);
+    member_start_.push_back(static_cast<std::int32_t>(members_.size()));
+    if (first_of_part_[cells_->part[i]] < 0) first_of_part_[cells_->part[i]] = i;
   }
+  for (std::int32_t i = 0; i < mesh_->size(); ++i)
+    if (cells_->part[i] < 0) add_groups(i);
   fitted_ = static_cast<std::int32_t>(site_.size());
+}
+
+std::int32_t CellVelocity::across(std::int32_t entry, std::int32_t face) const {
+  if (mesh_->faces()[face].on_wall()) return -1;
+  const std::int32_t i = site_[entry], j = mesh_->faces()[face].across(i);
+  const bool wet = cells_->part[i] >= 0;
+  if (cells_->part[j] >= 0) return (wet ? coupled(face, i) : has_member(entry, j)) ? head_[j] : -1;
+  for (std::int32_t e = head_[j]; e >= 0 && e < fitted_; e = next_[e])
+    for (const std::int32_t m : members(entry))
+      if (has_member(e, m)) return e;
+  return -1;
+}
+
+/// The entry of a site with the liquid around an anchor; -1 where there is none.
+std::int32_t CellVelocity::near_anchor(std::int32_t site, std::int32_t anchor) const {
+  if (cells_->part[site] >= 0) return linked(anchor, site) ? head_[site] : -1;
+  for (std::int32_t e = head_[site]; e >= 0 && e < fitted_; e = next_[e])
+    if (has_member(e, anchor)) return e;
+  bool other = false;
+  for (std::int32_t e = head_[site]; e >= 0 && e < fitted_; e = next_[e]) {
+    if (part_[e] != cells_->part[anchor]) continue;
+    other = true;
+    for (const std::int32_t f : mesh_->faces_of(anchor))
+      if (coupled(f, anchor) && has_member(e, mesh_->faces()[f].across(anchor))) return e;
+  }
+  return other ? -1 : find(site, cells_->part[anchor]);
 }
 
 template <class Value>
@@ -84,7 +185,7 @@ void CellVelocity::sum_right(Value&& value) {
         const auto& [a, b] = mesh_->faces()[f];
         for (const std::size_t s : {0u, 1u}) {
           const std::int32_t cell = s == 0 ? a : b;
-          if (cell < 0 || cells_->part[cell] != part_[e] || !cells_->known(f, s)) continue;
+          if (cell < 0 || !cells_->known(f, s) || !has_member(static_cast<std::int32_t>(e), cell)) continue;
           const Homogeneous t = homogeneous((mesh_->centroids()[f] - mesh_->sites()[i]) / options_.cell);
           m.right += cells_->open[f] * mesh_->areas()[f] * value(f, s) * mesh_->normals()[f] * t.transpose();
         }
@@ -104,7 +205,7 @@ void CellVelocity::sum_moments() {
         double weight = 0;
         for (const std::size_t s : {0u, 1u}) {
           const std::int32_t cell = s == 0 ? a : b;
-          if (cell >= 0 && cells_->part[cell] == part_[e] && cells_->known(f, s)) weight += cells_->open[f] * mesh_->areas()[f];
+          if (cell >= 0 && cells_->known(f, s) && has_member(static_cast<std::int32_t>(e), cell)) weight += cells_->open[f] * mesh_->areas()[f];
         }
         if (weight == 0) continue;
         const Point& n = mesh_->normals()[f];
@@ -126,9 +227,9 @@ void CellVelocity::invert() {
       const std::int32_t i = site_[e];
       Eigen::Matrix<double, 6, 10> sum = moments_[e].matrix;
       for (const std::int32_t f : mesh_->faces_of(i)) {
-        if (mesh_->faces()[f].on_wall()) continue;
-        const std::int32_t j = mesh_->faces()[f].across(i), other = find(j, part_[e]);
-        if (other < 0 || other >= fitted_) continue;
+        const std::int32_t other = across(static_cast<std::int32_t>(e), f);
+        if (other < 0) continue;
+        const std::int32_t j = site_[other];
         const Point shift = (mesh_->sites()[j] - mesh_->sites()[i]) / options_.cell;
         for (int k = 0; k < 6; ++k) sum.row(k) += neighbour_weight * shifted(moments_[other].matrix.row(k), shift).transpose();
       }
@@ -155,9 +256,9 @@ void CellVelocity::solve(bool more) {
       const std::int32_t i = site_[e];
       Eigen::Matrix<double, 3, 4> sum = moments_[e].right;
       for (const std::int32_t f : mesh_->faces_of(i)) {
-        if (mesh_->faces()[f].on_wall()) continue;
-        const std::int32_t j = mesh_->faces()[f].across(i), other = find(j, part_[e]);
-        if (other < 0 || other >= fitted_) continue;
+        const std::int32_t other = across(static_cast<std::int32_t>(e), f);
+        if (other < 0) continue;
+        const std::int32_t j = site_[other];
         const auto& r = moments_[other].right;
         const Point shift = (mesh_->sites()[j] - mesh_->sites()[i]) / options_.cell;
         sum += neighbour_weight * r;
@@ -183,13 +284,16 @@ void CellVelocity::solve(bool more) {
 double CellVelocity::at_face(Index face, std::size_t side) const {
   const auto& [a, b] = mesh_->faces()[face];
   const Point &x = mesh_->centroids()[face], &n = mesh_->normals()[face];
-  const std::int32_t part = cells_->part[side == 0 ? a : b], p = find(a, part);
+  const std::int32_t p = head_[side == 0 ? a : b];
   if (b < 0) return n.dot(u_[p] + gradient_[p] * (x - mesh_->sites()[a]));
-  const std::int32_t q = find(b, part);
+  const std::int32_t other = across(p, static_cast<std::int32_t>(face));
+  // Two sites of the liquid with air between: what the own one says.
+  if (other < 0) return n.dot(u_[p] + gradient_[p] * (x - mesh_->sites()[site_[p]]));
+  const std::int32_t q = side == 0 ? other : p, first = side == 0 ? p : other;
   const Point middle = 0.5 * (mesh_->sites()[a] + mesh_->sites()[b]);
   const Point half = 0.25 * (mesh_->sites()[b] - mesh_->sites()[a]);
-  const Point at_middle = 0.5 * (u_[p] + u_[q] + (gradient_[p] - gradient_[q]) * half);
-  return n.dot(at_middle + 0.5 * (gradient_[p] + gradient_[q]) * (x - middle));
+  const Point at_middle = 0.5 * (u_[first] + u_[q] + (gradient_[first] - gradient_[q]) * half);
+  return n.dot(at_middle + 0.5 * (gradient_[first] + gradient_[q]) * (x - middle));
 }
 
 /// Layer by layer, the mean of the neighbours that are known.
@@ -247,61 +351,66 @@ void CellVelocity::fit(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, 
   extend();
 }
 
-std::int32_t CellVelocity::part_at(const Point& p, std::int32_t& tet) const {
+std::int32_t CellVelocity::anchor_at(const Point& p, std::int32_t& tet) const {
   const Point x = p.cwiseMax(mesh_->box().low).cwiseMin(mesh_->box().high);
   const std::int32_t i = mesh_->locate(x, tet);
-  if (cells_->part[i] >= 0) return cells_->part[i];
-  std::int32_t best = head_[i] < 0 ? -1 : part_[head_[i]];
+  if (cells_->part[i] >= 0) return i;
+  std::int32_t best = -1;
   double least = std::numeric_limits<double>::infinity();
-  // Of the parts that are neighbours of the cell, the one whose site is closest.
   for (const std::int32_t f : mesh_->faces_of(i)) {
     if (mesh_->faces()[f].on_wall()) continue;
     const std::int32_t j = mesh_->faces()[f].across(i);
     if (cells_->part[j] < 0) continue;
-    if (const double d = (mesh_->sites()[j] - x).squaredNorm(); d < least) least = d, best = cells_->part[j];
+    if (const double d = (mesh_->sites()[j] - x).squaredNorm(); d < least) least = d, best = j;
   }
-  return best;
+  if (best >= 0 || head_[i] < 0) return best;
+  return walk(first_of_part_[part_[head_[i]]], x);
 }
 
-Point CellVelocity::at(const Point& p, std::int32_t part, std::int32_t& tet) const {
-  if (part < 0) return Point::Zero();
+Point CellVelocity::at(const Point& p, std::int32_t anchor, std::int32_t& tet) const {
+  if (anchor < 0) return Point::Zero();
   const Point x = p.cwiseMax(mesh_->box().low).cwiseMin(mesh_->box().high);
   const mesh::TetPlace place = mesh_->walk().place(x, tet);
   tet = place.tet;
+  anchor = walk(anchor, x);
   double sum = 0;
   Point value = Point::Zero(), mean = Point::Zero();
   Eigen::Matrix3d gradient = Eigen::Matrix3d::Zero();
-  for (std::size_t k = 0; k < 4; ++k) {
-    const std::int32_t v = mesh_->tets()[tet][k];
-    if (v >= mesh_->size()) continue;
-    const std::int32_t e = find(v, part);
-    if (e < 0) continue;
-    const double w = place.weight[k];
-    const Point& y = mesh_->sites()[v];
-    sum += w;
-    value += w * (u_[e] + 0.5 * (gradient_[e] * (x - y)));
-    gradient += w * gradient_[e];
-    mean += w * y;
+  // First with what is near the anchor; where that is nothing, as far out in the air, with all of the part.
+  for (const bool near : {true, false}) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::int32_t v = mesh_->tets()[tet][k];
+      if (v >= mesh_->size()) continue;
+      const std::int32_t e = near ? near_anchor(v, anchor) : find(v, cells_->part[anchor]);
+      if (e < 0) continue;
+      const double w = place.weight[k];
+      const Point& y = mesh_->sites()[v];
+      sum += w;
+      value += w * (u_[e] + 0.5 * (gradient_[e] * (x - y)));
+      gradient += w * gradient_[e];
+      mean += w * y;
+    }
+    if (sum > 0) break;
   }
   if (!(sum > 0)) return Point::Zero();
   // Where not all corners have a velocity, as those outside of the box, the others are continued.
   return value / sum + 0.5 / sum * (gradient * (x - mean / sum));
 }
 
-void CellVelocity::at(std::span<const Point> points, std::span<const std::int32_t> parts, std::span<Point> out) const {
+void CellVelocity::at(std::span<const Point> points, std::span<const std::int32_t> anchors, std::span<Point> out) const {
   parallel_for(0, std::ssize(points), fit_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       std::int32_t tet = mesh_->walk().start(points[i]);
-      out[i] = at(points[i], parts.empty() ? part_at(points[i], tet) : parts[i], tet);
+      out[i] = at(points[i], anchors.empty() ? anchor_at(points[i], tet) : anchors[i], tet);
     }
   });
 }
 
-void CellVelocity::part_at(std::span<const Point> points, std::span<std::int32_t> out) const {
+void CellVelocity::anchor_at(std::span<const Point> points, std::span<std::int32_t> out) const {
   parallel_for(0, std::ssize(points), fit_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       std::int32_t tet = mesh_->walk().start(points[i]);
-      out[i] = part_at(points[i], tet);
+      out[i] = anchor_at(points[i], tet);
     }
   });
 }
@@ -315,7 +424,7 @@ double CellVelocity::greatest_speed() const {
 
 Index CellVelocity::nbytes() const {
   const auto of = [](const auto&... v) { return (static_cast<Index>(v.capacity() * sizeof(v[0])) + ...); };
-  return of(head_, next_, site_, part_, u_, gradient_, moments_, inverse_);
+  return of(head_, next_, site_, part_, member_start_, members_, first_of_part_, u_, gradient_, moments_, inverse_);
 }
 
 }  // namespace meniscus::fluids

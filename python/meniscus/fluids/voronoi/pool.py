@@ -15,9 +15,7 @@ Floats = npt.NDArray[np.float64]
 _MARGIN = 2  # edges by which the surface goes through the walls
 
 
-def pool_surface(
-    box: npt.ArrayLike, level: float | Callable[[Floats], npt.ArrayLike], edge_length: float, *, up: int = 1
-) -> TriangleMesh:
+def pool_surface(box: npt.ArrayLike, level: float | Callable[[Floats], npt.ArrayLike], edge_length: float, *, up: int = 1) -> TriangleMesh:
     """Return a closed surface around the liquid that fills a box up to a level; it goes through all walls but the upper one.
 
     Args:

@@ -39,7 +39,7 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
     a pool before they touch it, and surface tension acts with the curvature of the mesh. The liquid has no viscosity; the air has a
     pressure and no mass.
 
-    The walls of the box are solid and slippery. The surface encloses the liquid; where liquid is at a wall, it ends there or goes through it
+    The walls of the box are solid and slippery. The surface encloses the liquid; where this is at a wall, it ends there or goes through it
     (which keeps its corners out of the flow). What is outside of the box is carried along and does not count.
 
     Args:
@@ -57,8 +57,8 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         surface: the surface.
         density: kg/m^3.
         gravity: (3,), m/s^2; may be set.
-        face_velocity: (f, 2) m/s, along the normals of the faces of `cells`, as their first and their second cell sees it: they differ where
-            there is air between both.
+        face_velocity: (f, 2) m/s, along the normals of the faces of `cells`, as their first and their second cell sees it: different
+            where there is air between both.
         pressure: (n,) Pa, of the samples; zero in the air.
 
     Raises:
@@ -95,7 +95,9 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         if solid is not None and not isinstance(solid, (Shape, Solid)):
             raise TypeError(f"solid must be a shape or a Solid, not a {type(solid).__name__}")
         ends = np.array(corners[0]), np.array(corners[1])
-        self._physics = CellPhysics(ends, _checks.positive("cell_size", cell_size), tension, _checks.number("air_pressure", air_pressure), o)
+        self._physics = CellPhysics(
+            ends, _checks.positive("cell_size", cell_size), tension, _checks.number("air_pressure", air_pressure), o
+        )
         self.density = _checks.positive("density", density)
         self.gravity = np.array(_checks.vector("gravity", gravity, 3))
         self.solid = solid
@@ -103,7 +105,7 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         self._projection = _fluids.CellProjection()
         if boundary := given.mesh.check_watertight().boundary_edges:
             raise ValueError(f"surface must be closed, but {boundary} of its edges have one triangle")
-        part, rows = measured(given, ends)
+        _, rows = measured(given, ends)
         if not rows[:, 0].sum() > 0:
             raise ValueError(f"surface must enclose liquid in the box, with normals out of it, but the volume is {rows[:, 0].sum():g} m^3")
         self.surface = self.declare("surface", given)
@@ -268,8 +270,8 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         left, pushed, longest = dt, False, 0.0
         for _ in range(_MOST_CUTS):
             x = np.array(self.surface.vertices)
-            parts = field.parts(x)
-            way = field.at(x + 0.5 * left * field.at(x, parts), parts)
+            anchors = field.anchors(x)
+            way = field.at(x + 0.5 * left * field.at(x, anchors), anchors)
             way *= left
             longest = max(longest, float(np.linalg.norm(way, axis=1).max(initial=0.0)))
             motion = self.surface.move(x + way, left)
