@@ -46,7 +46,7 @@ from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjecti
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
-from meniscus.fluids.voronoi.options import VoronoiLiquidOptions, VoronoiLiquidReport
+from meniscus.fluids.voronoi.options import LiquidSampling, VoronoiLiquidOptions, VoronoiLiquidReport
 from meniscus.fluids.voronoi.solver import VoronoiLiquid
 from meniscus.fluids.voronoi.volumes import PartVolumes
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
@@ -72,6 +72,7 @@ __all__ = [
     "LiquidOptions",
     "LiquidParticles",
     "LiquidReport",
+    "LiquidSampling",
     "LiquidSolver",
     "LiquidSource",
     "LiquidViscositySolver",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 from meniscus.fluids.voronoi.pool import pool_surface
 
 BOX = np.array([[0.0, 0.0, 0.0], [1.0, 0.8, 0.9]])
@@ -33,7 +33,7 @@ def pool(gravity: np.ndarray, depth: float, **options: object) -> VoronoiLiquid:
     if sign < 0:
         t = t[:, ::-1]
     surface = ms.surface.TrackedSurface((x, np.ascontiguousarray(t)), H)
-    return VoronoiLiquid(BOX, H, surface, gravity, options=VoronoiLiquidOptions(**options))
+    return VoronoiLiquid(BOX, H, surface, gravity, options=VoronoiLiquidOptions(sampling=LiquidSampling(**options)))
 
 
 @pytest.mark.parametrize("gravity", [(0.0, -9.81, 0.0), (0.0, 0.0, 9.81), (-9.0, -2.0, 1.0), (1.0, 8.0, 2.0)])

@@ -7,7 +7,7 @@ import pytest
 from support.same_bits import everywhere
 
 import meniscus as ms
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 
 BOX = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
 CENTER = np.array([0.5, 0.48, 0.52])
@@ -15,7 +15,9 @@ CENTER = np.array([0.5, 0.48, 0.52])
 
 def drop(h: float = 0.1, radius: float = 0.3, **options: object) -> VoronoiLiquid:
     mesh = ms.surface.remesh(ms.surface.Sphere(tuple(CENTER), radius), h)
-    return VoronoiLiquid(BOX, h, ms.surface.TrackedSurface(mesh, h), (0.0, 0.0, 0.0), options=VoronoiLiquidOptions(**options))
+    sampling = LiquidSampling(**{name: options.pop(name) for name in ("samples", "lattice", "jitter") if name in options})
+    named = VoronoiLiquidOptions(sampling=sampling, **options)
+    return VoronoiLiquid(BOX, h, ms.surface.TrackedSurface(mesh, h), (0.0, 0.0, 0.0), options=named)
 
 
 def points_in(radius: float, n: int = 500) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from support.build import same_bits
 
 import meniscus as ms
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 from meniscus.fluids.voronoi.pool import pool_surface
 from meniscus.fluids.voronoi.volumes import followed_targets
 
@@ -187,7 +187,7 @@ def inside_out(mesh: ms.mesh.TriangleMesh) -> ms.mesh.TriangleMesh:
         (lambda ball: VoronoiLiquid(BOX, -1.0, ms.surface.TrackedSurface(ball)), "cell_size must be positive"),
         (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball), surface_tension=-1.0), "must not be negative"),
         (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball), (np.nan, 0, 0)), "gravity"),
-        (lambda ball: VoronoiLiquidOptions(samples="none"), "samples must be one of"),
+        (lambda ball: LiquidSampling(samples="none"), "samples must be one of"),
         (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball)).step(-1.0), "dt must be positive"),
     ],
 )

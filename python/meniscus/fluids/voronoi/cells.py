@@ -67,7 +67,7 @@ class LiquidCells(MemoryOwner):
         hits = _fluids.SurfaceHits(*surface)
         self.states: tuple[Any, Any] | None = None
         if sites is None:
-            sites, _, *states, _ = _fluids.place_samples(hits, low, high, distance, physics.options.core(physics.cell))
+            sites, _, *states, _ = _fluids.place_samples(hits, low, high, distance, physics.options.sampling.core(physics.cell))
             self.states = states[0], states[1]
         self.sites = sites
         self.hits = hits
@@ -75,7 +75,7 @@ class LiquidCells(MemoryOwner):
         pressure = np.full(len(surface[0]), physics.air_pressure)
         if physics.tension:
             pressure += physics.tension * hits.curvature(physics.options.curvature_limit / physics.cell)
-        gap, exact = physics.options.gap * physics.cell, physics.options.crossings == "exact"
+        gap, exact = physics.options.sampling.gap * physics.cell, physics.options.crossings == "exact"
         self.core = _fluids.LiquidCells(self.mesh, hits, pressure, gap, exact, distance, solid_velocity)
 
     def field(self, physics: CellPhysics, face_velocity: Floats) -> _fluids.CellVelocity:

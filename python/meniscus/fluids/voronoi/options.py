@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
@@ -18,8 +18,8 @@ SAMPLE_STATE = CoreOption(SampleState, _fluids.SampleState)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VoronoiLiquidOptions:
-    """Schemes and numbers of a `VoronoiLiquid`. Lengths are in units of its `cell_size`.
+class LiquidSampling:
+    """Pressure samples of a `VoronoiLiquid`. Lengths are in units of its `cell_size`.
 
     Attributes:
         samples: 'surface': one pressure sample in the liquid and one in the air beside each vertex of the surface, and a lattice away from
@@ -28,22 +28,11 @@ class VoronoiLiquidOptions:
         jitter: amplitude by which points of the lattice are moved at random, in edges of the lattice.
         gap: distance below which parts of the surface count as merged, as printed.
         band: width of the air in which there are samples.
-        crossings: where the surface is between two samples: 'exact', or 'interpolated' from the distances of both.
-        fit: of the velocity at samples: 'linear', which reproduces linear fields, or 'averages', as printed.
-        corrections: how often what the fit loses is fitted again.
-        advection: 'increments': samples that stay keep the velocities of their faces, to which differences along paths are added;
-            'semi-lagrangian': all are interpolated anew, as printed.
-        curvature_limit: of the surface, per cell.
-        volume_correction: whether each part of the surface is moved along its normals towards the volume that it should have.
-        capillary_number: of the longest step of surface tension that a cell allows; see `VoronoiLiquid.max_dt`.
-        courant_number: cells that the fastest liquid passes in a step of `max_dt`.
-        tolerance: of the pressure, relative to the right-hand side.
-        max_iterations: of the pressure.
 
     Raises:
         TypeError, ValueError: unknown names, values of another kind or out of range.
 
-    Source: Brochu 2012, section 7.4.1 (lattice, gap).
+    Source: Brochu 2012, section 7.4.1.
     """
 
     samples: LiquidSamples = "surface"
@@ -51,38 +40,69 @@ class VoronoiLiquidOptions:
     jitter: float = 0.0
     gap: float = 0.05
     band: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.choice("samples", self.samples, LiquidSamples)
+        for name in ("lattice", "band"):
+            _checks.positive(name, getattr(self, name))
+        for name in ("jitter", "gap"):
+            if _checks.number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
+
+    def core(self, cell: float) -> _fluids.LiquidSampleOptions:
+        """Return the options of the core, with the size of a cell, m."""
+        out = _fluids.LiquidSampleOptions()
+        out.cell, out.regular = cell, self.samples == "regular"
+        for name in ("lattice", "jitter", "gap", "band"):
+            setattr(out, name, getattr(self, name))
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoronoiLiquidOptions:
+    """Schemes and numbers of a `VoronoiLiquid`.
+
+    Attributes:
+        sampling: where pressure samples are.
+        crossings: where the surface is between two samples: 'exact', or 'interpolated' from the distances of both.
+        fit: of the velocity at samples: 'linear', which reproduces linear fields, or 'averages', as printed.
+        corrections: how often what the fit loses is fitted again.
+        advection: 'increments': samples that stay keep the velocities of their faces, to which differences along paths are added;
+            'semi-lagrangian': all are interpolated anew, as printed.
+        curvature_limit: of the surface, per cell.
+        volume_correction: whether each part of the surface is moved along its normals towards the volume that it should have.
+        step_numbers: of `VoronoiLiquid.max_dt`: cells that the fastest liquid passes, and the part of the longest step that surface tension
+            allows.
+        tolerance: of the pressure, relative to the right-hand side.
+        max_iterations: of the pressure.
+
+    Raises:
+        TypeError, ValueError: unknown names, values of another kind or out of range.
+    """
+
+    sampling: LiquidSampling = LiquidSampling()
     crossings: SurfaceCrossings = "exact"
     fit: CellFit = "linear"
     corrections: int = 1
     advection: CellAdvection = "increments"
     curvature_limit: float = 8.0
     volume_correction: bool = False
-    capillary_number: float = 0.5
-    courant_number: float = 1.0
+    step_numbers: tuple[float, float] = (1.0, 0.5)
     tolerance: float = 1e-8
     max_iterations: int = 200
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
-        _checks.choice("samples", self.samples, LiquidSamples)
+        _checks.one_of_type("sampling", self.sampling, LiquidSampling)
         _checks.choice("crossings", self.crossings, SurfaceCrossings)
         _checks.choice("fit", self.fit, CellFit)
         _checks.choice("advection", self.advection, CellAdvection)
         _checks.flag("volume_correction", self.volume_correction)
         _checks.integer("corrections", self.corrections, at_least=0, below=10)
-        for name in ("lattice", "band", "curvature_limit", "capillary_number", "courant_number"):
-            _checks.positive(name, getattr(self, name))
-        for name in ("jitter", "gap"):
-            if _checks.number(name, getattr(self, name)) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
-
-    def core(self, cell: float) -> Any:
-        """Return the options of samples in the core, with the size of a cell, m."""
-        out = _fluids.LiquidSampleOptions()
-        out.cell, out.regular = cell, self.samples == "regular"
-        for name in ("lattice", "jitter", "gap", "band"):
-            setattr(out, name, getattr(self, name))
-        return out
+        _checks.positive("curvature_limit", self.curvature_limit)
+        for number in _checks.vector("step_numbers", self.step_numbers, 2):
+            _checks.positive("step_numbers", number)
 
 
 @dataclass

@@ -229,20 +229,20 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         return kinetic, potential, self.surface_tension * float(rows[:, 4].sum())
 
     def max_dt(self) -> float:
-        """Return the step (s) in which the liquid passes `courant_number` cells, and that surface tension allows.
+        """Return the step (s) in which the liquid passes as many cells as `step_numbers` of the options say, and that surface tension allows.
 
-        An explicit surface tension is stable where the shortest capillary wave passes less than a cell, for steps up to
-        `capillary_number` times sqrt(rho cell^3 / (2 pi sigma)).
+        An explicit surface tension is stable where the shortest capillary wave passes less than a cell: the second of `step_numbers` times
+        sqrt(rho cell^3 / (2 pi sigma)).
         """
-        o, h = self.options, self.cell_size
+        (courant, capillary), h = self.options.step_numbers, self.cell_size
         speed = self._velocity_field().greatest_speed
         pull = float(np.linalg.norm(self.gravity))
         limits = [math.inf]
         if speed > 0 or pull > 0:
-            # Of the speed at the end of the step: speed dt + pull dt^2 = courant_number h.
-            limits.append(2 * o.courant_number * h / (speed + math.sqrt(speed**2 + 4 * pull * o.courant_number * h)))
+            # With the speed at the end of the step: speed dt + pull dt^2 is the way.
+            limits.append(2 * courant * h / (speed + math.sqrt(speed**2 + 4 * pull * courant * h)))
         if self.surface_tension:
-            limits.append(o.capillary_number * math.sqrt(self.density * h**3 / (2 * math.pi * self.surface_tension)))
+            limits.append(capillary * math.sqrt(self.density * h**3 / (2 * math.pi * self.surface_tension)))
         return min(limits)
 
     @stage(positive=True)

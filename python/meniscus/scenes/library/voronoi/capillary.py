@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 from meniscus.scenes.library.voronoi.voronoi_scene import VoronoiScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Box, Shape, Sphere
@@ -46,5 +46,5 @@ class Capillary(VoronoiScene):
             (0.0, 0.0, 0.0),
             self.tension,
             density=self.density,
-            options=VoronoiLiquidOptions(samples=self.samples, volume_correction=self.correction),
+            options=VoronoiLiquidOptions(sampling=LiquidSampling(samples=self.samples), volume_correction=self.correction),
         )

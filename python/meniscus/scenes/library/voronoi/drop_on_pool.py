@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 from meniscus.scenes.library.voronoi.voronoi_scene import VoronoiScene
 from meniscus.scenes.scene import parameter
 
@@ -34,7 +34,7 @@ class DropOnPool(VoronoiScene):
     def make_liquid(self) -> VoronoiLiquid:
         """Return the pool at rest and the drop in motion."""
         surface = self.tracked(self.pool(BOX, self.level), self.ball((0.5, self.height, 0.5), self.radius))
-        options = VoronoiLiquidOptions(samples=self.samples, volume_correction=self.correction)
+        options = VoronoiLiquidOptions(sampling=LiquidSampling(samples=self.samples), volume_correction=self.correction)
         liquid = VoronoiLiquid(BOX, self.cell, surface, surface_tension=self.tension, options=options)
         middle = 0.5 * (self.level + self.height - self.radius)
         above = np.asarray(liquid.cells.sites)[:, 1] > middle

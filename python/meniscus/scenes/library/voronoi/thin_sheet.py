@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from meniscus.fluids import VoronoiLiquid, VoronoiLiquidOptions
+from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
 from meniscus.scenes.library.voronoi.voronoi_scene import VoronoiScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Box
@@ -32,5 +32,5 @@ class ThinSheet(VoronoiScene):
         """Return the sheet and the pool at rest."""
         half = 0.5 * self.thickness * self.cell
         sheet = self.surface_of(Box((0.2, self.height - half, 0.2), (0.8, self.height + half, 0.8)))
-        options = VoronoiLiquidOptions(samples=self.samples, volume_correction=self.correction)
+        options = VoronoiLiquidOptions(sampling=LiquidSampling(samples=self.samples), volume_correction=self.correction)
         return VoronoiLiquid(BOX, self.cell, self.tracked(self.pool(BOX, self.level), sheet), options=options)
