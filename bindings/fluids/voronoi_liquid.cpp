@@ -37,7 +37,8 @@ std::span<double> values_into(const py::array& a, const char* name, Index size) 
 
 std::span<FaceVelocity> face_velocities(const py::array& a, const VoronoiMesh& mesh, bool writable) {
   static_assert(sizeof(FaceVelocity) == 2 * sizeof(double));
-  auto* const first = reinterpret_cast<FaceVelocity*>(data_of<double>(a, "face velocity", 2 * std::ssize(mesh.faces()), writable));
+  auto* const first =
+      reinterpret_cast<FaceVelocity*>(data_of<double>(a, "face velocity", 2 * std::ssize(mesh.faces()), writable));
   return {first, mesh.faces().size()};
 }
 
@@ -130,26 +131,26 @@ void bind_liquid_cells(py::module_& m) {
       .def_property_readonly("nbytes", &LiquidCells::nbytes)
       .def_property_readonly("liquid",
                              [](const LiquidCells& self) {
-                               return py::array_t<bool>(std::ssize(self.liquid), reinterpret_cast<const bool*>(self.liquid.data()));
+                               return py::array_t<bool>(std::ssize(self.liquid),
+                                                        reinterpret_cast<const bool*>(self.liquid.data()));
                              })
       .def_property_readonly("open", [](const LiquidCells& self) { return Floats(std::ssize(self.open), self.open.data()); })
       .def_property_readonly(
           "part", [](const LiquidCells& self) { return py::array_t<std::int32_t>(std::ssize(self.part), self.part.data()); })
-      .def_property_readonly("sides",
-                             [](const LiquidCells& self) {
-                               py::array_t<std::int8_t> beyond({std::ssize(self.sides), py::ssize_t{2}});
-                               Floats reach({std::ssize(self.sides), py::ssize_t{2}}), pressure({std::ssize(self.sides), py::ssize_t{2}});
-                               auto* b = beyond.mutable_data();
-                               auto* r = reach.mutable_data();
-                               auto* p = pressure.mutable_data();
-                               for (const auto& pair : self.sides)
-                                 for (const auto& side : pair) {
-                                   *b++ = static_cast<std::int8_t>(side.beyond);
-                                   *r++ = side.reach;
-                                   *p++ = side.pressure;
-                                 }
-                               return py::make_tuple(beyond, reach, pressure);
-                             });
+      .def_property_readonly("sides", [](const LiquidCells& self) {
+        py::array_t<std::int8_t> beyond({std::ssize(self.sides), py::ssize_t{2}});
+        Floats reach({std::ssize(self.sides), py::ssize_t{2}}), pressure({std::ssize(self.sides), py::ssize_t{2}});
+        auto* b = beyond.mutable_data();
+        auto* r = reach.mutable_data();
+        auto* p = pressure.mutable_data();
+        for (const auto& pair : self.sides)
+          for (const auto& side : pair) {
+            *b++ = static_cast<std::int8_t>(side.beyond);
+            *r++ = side.reach;
+            *p++ = side.pressure;
+          }
+        return py::make_tuple(beyond, reach, pressure);
+      });
 }
 
 void bind_cell_projection(py::module_& m) {
@@ -222,7 +223,8 @@ void bind_cell_velocity(py::module_& m) {
         const auto before = face_velocities(old_velocity, old.mesh(), false), after = face_velocities(out, mesh, true);
         interruptible([&] { fluids::advect_faces(old, before, mesh, cells, dt, printed, after); });
       },
-      py::arg("old"), py::arg("old_velocity"), py::arg("mesh"), py::arg("cells"), py::arg("dt"), py::arg("printed"), py::arg("out"));
+      py::arg("old"), py::arg("old_velocity"), py::arg("mesh"), py::arg("cells"), py::arg("dt"), py::arg("printed"),
+      py::arg("out"));
 }
 
 }  // namespace

@@ -17,7 +17,10 @@ constexpr double round_off = 1e-14;
 class Column {
  public:
   Column(const mesh::VoronoiMesh& mesh, const CellPressure& problem)
-      : mesh_(mesh), middle_(0.5 * (mesh.box().low + mesh.box().high)), weight_(problem.scale * problem.weight), scale_(problem.scale) {}
+      : mesh_(mesh),
+        middle_(0.5 * (mesh.box().low + mesh.box().high)),
+        weight_(problem.scale * problem.weight),
+        scale_(problem.scale) {}
 
   double at(const mesh::Point& x) const { return weight_.dot(x - middle_); }
   double at_site(std::int32_t i) const { return at(mesh_.sites()[i]); }
@@ -164,9 +167,8 @@ void CellProjection::commit(const mesh::VoronoiMesh& mesh, const LiquidCells& ce
         const std::int32_t here = s == 0 ? a : b;
         if (side.beyond == Beyond::wall) velocity[f][s] = 0;
         if (side.beyond == Beyond::nothing || side.beyond == Beyond::wall || unknown_[here] < 0) continue;
-        const double slope = side.beyond == Beyond::liquid
-                                 ? (q(s == 0 ? b : a) - q(here)) / mesh.distances()[f]
-                                 : (column.at_surface(side, f, here, s == 1) - q(here)) / side.reach;
+        const double slope = side.beyond == Beyond::liquid ? (q(s == 0 ? b : a) - q(here)) / mesh.distances()[f]
+                                                           : (column.at_surface(side, f, here, s == 1) - q(here)) / side.reach;
         velocity[f][s] -= outward(s == 1) * slope;
       }
     }

@@ -8,8 +8,8 @@
 /// surface, and d the distance to it.
 ///
 /// Gravity acts along: the unknown is the pressure without that of a column of liquid, rho g . x, which is linear, so that liquid
-/// at rest has a constant. Each part starts from this, or from a constant pressure, as it has in free fall, whichever leaves less,
-/// and the tolerance is relative to what is left.
+/// at rest has a constant. Each part starts from this, or from a constant pressure, as it has in free fall, whichever leaves
+/// less, and the tolerance is relative to what is left.
 ///
 /// Sources: Brochu 2012, section 7.5; Enright et al. 2003 (pressure at the surface); Batty et al. 2010.
 #pragma once
@@ -44,8 +44,9 @@ class CellProjection {
  public:
   /// Changes the velocities of faces at liquid cells, and sets the pressures of cells (Pa; 0 in air) if the solve converges;
   /// otherwise both stay. The velocities are those before gravity.
-  void project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem, std::span<FaceVelocity> velocity,
-               std::span<double> pressure, const numerics::SolveOptions& options, CellProjectionReport& report);
+  void project(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, const CellPressure& problem,
+               std::span<FaceVelocity> velocity, std::span<double> pressure, const numerics::SolveOptions& options,
+               CellProjectionReport& report);
   Index nbytes() const { return system_.bytes(); }
   const numerics::SparseSystem& system() const { return system_; }
 

@@ -205,7 +205,8 @@ void CellVelocity::sum_moments() {
         double weight = 0;
         for (const std::size_t s : {0u, 1u}) {
           const std::int32_t cell = s == 0 ? a : b;
-          if (cell >= 0 && cells_->known(f, s) && has_member(static_cast<std::int32_t>(e), cell)) weight += cells_->open[f] * mesh_->areas()[f];
+          if (cell >= 0 && cells_->known(f, s) && has_member(static_cast<std::int32_t>(e), cell))
+            weight += cells_->open[f] * mesh_->areas()[f];
         }
         if (weight == 0) continue;
         const Point& n = mesh_->normals()[f];

@@ -5,8 +5,9 @@
 ///
 ///     u(x) = sum_k w_k (u_k + G_k (x - x_k) / 2),
 ///
-/// which is continuous, reproduces linear fields everywhere, and quadratic ones as well as the fits do: half of the gradient makes
-/// the errors of interpolated values and of tangents cancel. What the fits lose of the velocities of faces is fitted once more.
+/// which is continuous, reproduces linear fields everywhere, and quadratic ones as well as the fits do: half of the gradient
+/// makes the errors of interpolated values and of tangents cancel. What the fits lose of the velocities of faces is fitted once
+/// more.
 ///
 /// Liquid with air between does not feel each other: a site in the air has a velocity for each group of its neighbours in the
 /// liquid that touch each other, and a query names an anchor, a site of the liquid, from which only what can be reached through

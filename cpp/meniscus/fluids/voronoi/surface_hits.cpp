@@ -57,29 +57,29 @@ void SurfaceHits::cross(const Point& a, const Point& b, std::vector<SurfaceHit>&
   mesh::Box way;
   way.add(a);
   way.add(b);
-  tree_.volumes().traverse(
-      [&](std::int32_t, const auto& node) { return node.box.overlaps(way); },
-      [&](const auto& leaf) {
-        for (std::int32_t s = leaf.first; s < leaf.first + leaf.count; ++s) {
-          const std::int32_t t = tree_.triangle(s);
-          const mesh::Triangle& c = triangles_[t];
-          if (c[0] == except || c[1] == except || c[2] == except) continue;
-          const auto& [x, y, z] = tree_.corners(s);
-          if (orient3d(x, y, z, a) * orient3d(x, y, z, b) > 0) continue;
-          const int u = orient3d(a, b, x, y), v = orient3d(a, b, y, z), w = orient3d(a, b, z, x);
-          if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) continue;
-          const Point normal = mesh::area_vector(x, y, z);
-          const double at_a = normal.dot(a - x), at_b = normal.dot(b - x);
-          if (at_a == at_b) continue;
-          SurfaceHit hit{std::clamp(at_a / (at_a - at_b), 0.0, 1.0), t, at_b > at_a, Point::Zero()};
-          const Point p = a + hit.part * (b - a);
-          const double all = normal.squaredNorm();
-          hit.barycentric[0] = std::clamp(mesh::area_vector(p, y, z).dot(normal) / all, 0.0, 1.0);
-          hit.barycentric[1] = std::clamp(mesh::area_vector(x, p, z).dot(normal) / all, 0.0, 1.0 - hit.barycentric[0]);
-          hit.barycentric[2] = 1 - hit.barycentric[0] - hit.barycentric[1];
-          out.push_back(hit);
-        }
-      });
+  tree_.volumes().traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(way); },
+                           [&](const auto& leaf) {
+                             for (std::int32_t s = leaf.first; s < leaf.first + leaf.count; ++s) {
+                               const std::int32_t t = tree_.triangle(s);
+                               const mesh::Triangle& c = triangles_[t];
+                               if (c[0] == except || c[1] == except || c[2] == except) continue;
+                               const auto& [x, y, z] = tree_.corners(s);
+                               if (orient3d(x, y, z, a) * orient3d(x, y, z, b) > 0) continue;
+                               const int u = orient3d(a, b, x, y), v = orient3d(a, b, y, z), w = orient3d(a, b, z, x);
+                               if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) continue;
+                               const Point normal = mesh::area_vector(x, y, z);
+                               const double at_a = normal.dot(a - x), at_b = normal.dot(b - x);
+                               if (at_a == at_b) continue;
+                               SurfaceHit hit{std::clamp(at_a / (at_a - at_b), 0.0, 1.0), t, at_b > at_a, Point::Zero()};
+                               const Point p = a + hit.part * (b - a);
+                               const double all = normal.squaredNorm();
+                               hit.barycentric[0] = std::clamp(mesh::area_vector(p, y, z).dot(normal) / all, 0.0, 1.0);
+                               hit.barycentric[1] =
+                                   std::clamp(mesh::area_vector(x, p, z).dot(normal) / all, 0.0, 1.0 - hit.barycentric[0]);
+                               hit.barycentric[2] = 1 - hit.barycentric[0] - hit.barycentric[1];
+                               out.push_back(hit);
+                             }
+                           });
   std::sort(out.begin(), out.end(), [](const SurfaceHit& l, const SurfaceHit& r) {
     return l.part != r.part ? l.part < r.part : l.triangle < r.triangle;
   });

@@ -7,7 +7,8 @@
 
 namespace meniscus::fluids {
 
-/// Where a way crosses a triangle: the part of the way before it, whether it leaves the inside there, and barycentric coordinates.
+/// Where a way crosses a triangle: the part of the way before it, whether it leaves the inside there, and barycentric
+/// coordinates.
 struct SurfaceHit {
   double part;
   std::int32_t triangle;

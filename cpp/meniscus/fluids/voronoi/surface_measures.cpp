@@ -25,7 +25,9 @@ void cut_polygon(const Polygon& in, Index d, double at, double sign, Polygon& ou
 void add_polygon(const Polygon& polygon, const mesh::Box& box, PartMeasure& out) {
   const Point origin = 0.5 * (box.low + box.high);
   const auto moved = [&](const Point& p) { return Point(p.cwiseMax(box.low).cwiseMin(box.high) - origin); };
-  const auto at_wall = [&](const Point& p) { return (p.array() <= box.low.array()).any() || (p.array() >= box.high.array()).any(); };
+  const auto at_wall = [&](const Point& p) {
+    return (p.array() <= box.low.array()).any() || (p.array() >= box.high.array()).any();
+  };
   Point middle = Point::Zero();
   for (const Point& p : polygon) middle += p / static_cast<double>(polygon.size());
   const bool inside = !at_wall(middle);
@@ -71,7 +73,8 @@ void measure_in_box(const mesh::TriangleMeshView& surface, std::span<const std::
   }
 }
 
-void vertex_curvature(const mesh::TriangleMeshView& surface, std::span<const Point> normals, double limit, std::span<double> out) {
+void vertex_curvature(const mesh::TriangleMeshView& surface, std::span<const Point> normals, double limit,
+                      std::span<double> out) {
   std::vector<Point> velocity(surface.vertices.size());
   surface::curvature_velocity(surface, velocity);
   for (std::size_t v = 0; v < velocity.size(); ++v) out[v] = std::clamp(-velocity[v].dot(normals[v]), -limit, limit);

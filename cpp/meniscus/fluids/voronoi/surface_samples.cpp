@@ -66,8 +66,8 @@ bool in_box(const mesh::Box& box, const Point& p) {
 }
 
 /// The sample on one side of a vertex, before others are looked at.
-Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const LiquidSampleOptions& o, std::int32_t v, const Point& normal,
-                       bool air, std::vector<SurfaceHit>& hits) {
+Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const LiquidSampleOptions& o, std::int32_t v,
+                       const Point& normal, bool air, std::vector<SurfaceHit>& hits) {
   const Point& x = surface.surface().vertices[v];
   const Point way = (air ? o.cell : -o.cell) * normal;
   surface.cross(x, x + way, hits, v);
@@ -92,8 +92,8 @@ Candidate candidate_at(const SurfaceHits& surface, const mesh::Box& box, const L
 }
 
 /// Samples closest to a solid move away from it as from another surface; those in it go.
-void keep_from_solid(std::vector<Candidate>& candidates, const surface::SignedDistance& solid, const LiquidSampleOptions& o, bool air,
-                     std::span<const Point> vertices) {
+void keep_from_solid(std::vector<Candidate>& candidates, const surface::SignedDistance& solid, const LiquidSampleOptions& o,
+                     bool air, std::span<const Point> vertices) {
   std::vector<Point> places(candidates.size());
   std::vector<double> phi(candidates.size()), at_vertex(candidates.size());
   for (std::size_t v = 0; v < places.size(); ++v) places[v] = candidates[v].place;

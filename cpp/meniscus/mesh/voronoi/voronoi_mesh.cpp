@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/topology/ordering.hpp"
 #include "meniscus/mesh/voronoi/circumcentre.hpp"
 #include "meniscus/mesh/voronoi/edge_rings.hpp"
 #include "meniscus/mesh/voronoi/plane_polygon.hpp"
@@ -12,8 +13,8 @@
 namespace meniscus::mesh {
 namespace {
 
-/// Distance of the sites outside from the middle of the box along each axis, in diagonals of the box. From one on, no point of the
-/// box is closer to them than to a site in it.
+/// Distance of the sites outside from the middle of the box along each axis, in diagonals of the box. From one on, no point of
+/// the box is closer to them than to a site in it.
 constexpr double outer_distance = 4;
 /// A face of less than this part of the square of the distance of its sites is round-off.
 constexpr double least_area = 1e-13;
@@ -44,8 +45,8 @@ void require_sites(std::span<const Point> sites, const Box& box) {
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const Point& p = sites[i];
     require(p.allFinite(), "sites must be finite, but site ", i, " is not");
-    require((p.array() >= box.low.array()).all() && (p.array() <= box.high.array()).all(), "sites must be in the box, but site ", i,
-            " is at (", p[0], ", ", p[1], ", ", p[2], ")");
+    require((p.array() >= box.low.array()).all() && (p.array() <= box.high.array()).all(), "sites must be in the box, but site ",
+            i, " is at (", p[0], ", ", p[1], ", ", p[2], ")");
   }
 }
 
@@ -57,6 +58,29 @@ std::vector<Point> with_outer_sites(std::span<const Point> sites, const Box& box
     for (const double y : {-far, far})
       for (const double x : {-far, far}) points.push_back(middle + Point(x, y, z));
   return points;
+}
+
+/// Numbers tetrahedra along a curve through space, so that neighbours are close in memory.
+void order_in_space(LinkedTets& linked, std::span<const Point> points) {
+  const std::vector<std::int32_t> order = morton_order(points);
+  std::vector<std::int32_t> rank(points.size()), start, tets, number(linked.tets.size());
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
+  numerics::list_by_rows(std::ssize(points), start, tets, [&](auto&& add) {
+    for (std::size_t t = 0; t < linked.tets.size(); ++t) {
+      const auto& [a, b, c, d] = linked.tets[t];
+      add(std::min(std::min(rank[a], rank[b]), std::min(rank[c], rank[d])), static_cast<std::int32_t>(t));
+    }
+  });
+  for (std::size_t t = 0; t < tets.size(); ++t) number[tets[t]] = static_cast<std::int32_t>(t);
+  LinkedTets out;
+  out.tets.reserve(tets.size());
+  out.neighbours.reserve(tets.size());
+  for (const std::int32_t t : tets) {
+    out.tets.push_back(linked.tets[t]);
+    Tet& next = out.neighbours.emplace_back(linked.neighbours[t]);
+    for (std::int32_t& n : next) n = n < 0 ? n : number[n];
+  }
+  linked = std::move(out);
 }
 
 /// The faces around edges, as they become.
@@ -112,10 +136,12 @@ VoronoiMesh::VoronoiMesh(std::span<const Point> sites, const Box& box) : sites_(
   require_sites(sites, box);
   points_ = with_outer_sites(sites, box);
   linked_ = linked_delaunay(points_);
+  order_in_space(linked_, points_);
   std::vector<std::uint8_t> used(points_.size(), 0), at_wall(points_.size(), 0);
   for (const Tet& t : linked_.tets)
     for (const std::int32_t v : t) used[v] = 1;
-  for (Index i = 0; i < sites_; ++i) require(used[i] != 0, "sites must be apart, but site ", i, " is at the place of an earlier one");
+  for (Index i = 0; i < sites_; ++i)
+    require(used[i] != 0, "sites must be apart, but site ", i, " is at the place of an earlier one");
   const EdgeRings rings(linked_, static_cast<std::int32_t>(sites_));
   const FaceBuilder builder(linked_, points_, rings, box_);
 
@@ -278,8 +304,8 @@ void VoronoiMesh::locate(std::span<const Point> points, std::span<std::int32_t> 
 
 Index VoronoiMesh::nbytes() const {
   const auto of = [](const auto&... v) { return (static_cast<Index>(v.capacity() * sizeof(v[0])) + ...); };
-  return walk_.nbytes() + of(points_, linked_.tets, linked_.neighbours, faces_, areas_, distances_, volumes_, centroids_, normals_,
-                             corners_, corner_start_, cell_start_, cell_faces_);
+  return walk_.nbytes() + of(points_, linked_.tets, linked_.neighbours, faces_, areas_, distances_, volumes_, centroids_,
+                             normals_, corners_, corner_start_, cell_start_, cell_faces_);
 }
 
 }  // namespace meniscus::mesh

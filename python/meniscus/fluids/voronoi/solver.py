@@ -229,7 +229,7 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         return kinetic, potential, self.surface_tension * float(rows[:, 4].sum())
 
     def max_dt(self) -> float:
-        """Return the step (s) in which the liquid passes as many cells as `step_numbers` of the options say, and that surface tension allows.
+        """Return the step (s) in which the liquid passes as many cells as `step_numbers` say, and that surface tension allows.
 
         An explicit surface tension is stable where the shortest capillary wave passes less than a cell: the second of `step_numbers` times
         sqrt(rho cell^3 / (2 pi sigma)).
