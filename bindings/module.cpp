@@ -60,6 +60,7 @@ void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_lattice(py::module_& m);
 void bind_vortex_sheet(py::module_& m);
+void bind_voronoi_liquid(py::module_& m);
 void bind_tet_vof(py::module_& m);
 void bind_tet_projection(py::module_& m);
 void bind_shallow_water(py::module_& m);
@@ -150,6 +151,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_lattice(fluids);
   bind_vortex_sheet(fluids);
+  bind_voronoi_liquid(fluids);
   bind_pressure(fluids);
   bind_viscosity(fluids);
   bind_buoyancy(fluids);

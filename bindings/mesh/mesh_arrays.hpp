@@ -10,6 +10,7 @@ namespace meniscus::bindings {
 /// Parts of `bind_mesh_topology`.
 void bind_derived_meshes(py::module_& m);
 void bind_clipping(py::module_& m);
+void bind_voronoi(py::module_& m);
 
 /// Calls f with std::integral_constant<std::size_t, N>, where N in {2, 3, 4} is the number of columns of the array.
 template <class F>

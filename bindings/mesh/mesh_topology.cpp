@@ -140,6 +140,7 @@ void bind_mesh_topology(py::module_& m) {
   bind_triangle_topology(m);
   bind_derived_meshes(m);
   bind_clipping(m);
+  bind_voronoi(m);
   m.def(
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {

@@ -46,6 +46,9 @@ from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjecti
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.fluids.voronoi.options import LiquidSampling, VoronoiLiquidOptions, VoronoiLiquidReport
+from meniscus.fluids.voronoi.solver import VoronoiLiquid
+from meniscus.fluids.voronoi.volumes import PartVolumes
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.fluids.whitewater.options import WhitewaterOptions, WhitewaterReport, WhitewaterSources
@@ -71,12 +74,14 @@ __all__ = [
     "LiquidOptions",
     "LiquidParticles",
     "LiquidReport",
+    "LiquidSampling",
     "LiquidSolver",
     "LiquidSource",
     "LiquidViscositySolver",
     "OpenLiquid",
     "OpenSide",
     "OutflowSide",
+    "PartVolumes",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
@@ -103,6 +108,9 @@ __all__ = [
     "TransportOptions",
     "ViscositySolver",
     "VolumeReport",
+    "VoronoiLiquid",
+    "VoronoiLiquidOptions",
+    "VoronoiLiquidReport",
     "VortexInfo",
     "VortexParticles",
     "VortexSheet",

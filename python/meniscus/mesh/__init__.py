@@ -24,6 +24,7 @@ from meniscus.mesh.topology.repair import RepairReport, repair
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.mesh.triangulation.delaunay import delaunay
+from meniscus.mesh.triangulation.voronoi import VoronoiMesh
 from meniscus.mesh.vertex_motion import VertexMotion
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "TetMesh",
     "TriangleMesh",
     "VertexMotion",
+    "VoronoiMesh",
     "WatertightReport",
     "bcc_lattice",
     "check_watertight",

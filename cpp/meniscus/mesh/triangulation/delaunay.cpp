@@ -73,13 +73,21 @@ class Triangulation {
   }
 
   /// The finite cells, their corners replaced by `names`.
-  std::vector<Tet> tets(std::span<const std::int32_t> names) const {
-    std::vector<Tet> result;
+  LinkedTets linked_tets(std::span<const std::int32_t> names) {
+    LinkedTets result;
+    // Marks, of which insertions need no more, become the numbers of the cells.
+    std::int32_t count = 0;
+    for (std::size_t c = 0; c < cells_.size(); ++c) marks_[c] = marks_[c] == removed || cells_[c].is_infinite() ? -1 : count++;
+    result.tets.reserve(static_cast<std::size_t>(count));
+    result.neighbours.reserve(result.tets.capacity());
     for (std::size_t c = 0; c < cells_.size(); ++c) {
-      if (marks_[c] == removed || cells_[c].is_infinite()) continue;
-      Tet t;
-      std::transform(cells_[c].corner.begin(), cells_[c].corner.end(), t.begin(), [&](std::int32_t v) { return names[v]; });
-      result.push_back(t);
+      if (marks_[c] < 0) continue;
+      Tet& t = result.tets.emplace_back();
+      Tet& n = result.neighbours.emplace_back();
+      for (std::size_t k = 0; k < 4; ++k) {
+        t[k] = names[cells_[c].corner[k]];
+        n[k] = marks_[cells_[c].neighbour[k]];
+      }
     }
     return result;
   }
@@ -284,7 +292,7 @@ void lead_with_a_tet(std::span<const Point> points, std::vector<std::int32_t>& o
 
 }  // namespace
 
-std::vector<Tet> delaunay(std::span<const Point> points) {
+LinkedTets linked_delaunay(std::span<const Point> points) {
   // Cells are counted by 32-bit integers, at most about 7 a point in a cloud.
   require(points.size() < (1u << 27), "at most ", (1u << 27) - 1, " points, not ", points.size());
   for (const Point& p : points) require(p.allFinite(), "points must be finite");
@@ -299,7 +307,9 @@ std::vector<Tet> delaunay(std::span<const Point> points) {
     if (const std::int32_t same = triangulation.insert(static_cast<std::int32_t>(i)); same != infinite)
       order[same] = std::min(order[same], order[i]);
   }
-  return triangulation.tets(order);
+  return triangulation.linked_tets(order);
 }
+
+std::vector<Tet> delaunay(std::span<const Point> points) { return linked_delaunay(points).tets; }
 
 }  // namespace meniscus::mesh

@@ -22,4 +22,12 @@ namespace meniscus::mesh {
 /// triangulations", 2011 (ties).
 std::vector<Tet> delaunay(std::span<const Point> points);
 
+/// Tetrahedra and, opposite of each of their corners, the neighbour: -1 at the hull.
+struct LinkedTets {
+  std::vector<Tet> tets, neighbours;
+};
+
+/// The same with neighbours.
+LinkedTets linked_delaunay(std::span<const Point> points);
+
 }  // namespace meniscus::mesh

@@ -1,0 +1,1 @@
+"""Liquids on Voronoi cells whose pressure samples follow a tracked surface."""

@@ -1,0 +1,1 @@
+"""Scenes of liquids on Voronoi cells."""
