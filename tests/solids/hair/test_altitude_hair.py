@@ -121,7 +121,7 @@ def test_twist_is_resisted_and_collapse_prevented() -> None:
     hair.positions[:, :2] = np.stack([c * rest[:, 0] - s * rest[:, 1], s * rest[:, 0] + c * rest[:, 1]], axis=1)
     hair.positions[:3] = rest[:3]
     hair.pin(np.arange(len(hair) - 3, len(hair)))
-    assert hair.advance(math.inf).unfinished == 0
+    assert hair.advance_strands(math.inf).unfinished == 0
     # Nearly one turn between both ends: GJ angle^2 / 2 L.
     assert hair.energy()["elastic"] == pytest.approx(0.5 * 0.7 * (2 * math.pi * 59 / 60) ** 2 / (59.5 / 60), rel=0.08)
     # A tetrahedron that is turned inside out goes back: an altitude spring tells both sides apart.
@@ -141,7 +141,7 @@ def test_sag_free_styles_stay(curl: float) -> None:
     assert np.abs(hair.forces_at_nodes() + weight)[free].max() < 1e-10
     start = hair.positions.copy()
     for _ in range(50):
-        hair.advance(0.1)
+        hair.advance_strands(0.1)
     assert np.abs(hair.positions - start).max() < 1e-6 * 0.12
 
 
@@ -150,14 +150,14 @@ def test_heavy_hair_bends_as_rods_do() -> None:
     for model in ("rod", "altitude"):
         groom = straight(50, (1.0, 0.0, 0.0))
         hair = HairBody(groom, EI=1.0, GJ=0.7, density=1 / (math.pi * 1e-6), model=model, sag_free=False, gravity=(0, 0, -20.0))
-        assert hair.advance(math.inf).unfinished == 0
+        assert hair.advance_strands(math.inf).unfinished == 0
         ends.append(hair.positions[hair.nodes][-1])
     assert ends[1] == pytest.approx(ends[0], abs=0.01)
 
 
 def newmark(hair: HairBody, steps: int, **options: Any) -> Floats:
     for _ in range(steps):
-        hair.advance(1e-3, "newmark", **options)
+        hair.advance_strands(1e-3, "newmark", **options)
     return hair.positions.copy()
 
 
@@ -182,7 +182,7 @@ def test_lengths_are_limited_from_root_to_tip() -> None:
         for k in range(40):
             roots = np.array([[0.3 * math.sin(0.4 * k), 0.0, 0.0]])
             hair.follow(roots=(roots, hair.groom.directions, hair.groom.directors))
-            hair.advance(0.01, "newmark", longest=longest)
+            hair.advance_strands(0.01, "newmark", longest=longest)
         return hair
 
     def strain(hair: HairBody) -> float:
@@ -199,7 +199,7 @@ def test_free_fall_is_exact_and_rigid() -> None:
     hair.release()
     start = hair.positions.copy()
     for _ in range(10):
-        hair.advance(0.01, "midpoint")
+        hair.advance_strands(0.01, "midpoint")
     assert hair.positions == pytest.approx(start + 0.5 * np.array(GRAVITY) * 0.1**2, abs=1e-10)
 
 
@@ -209,8 +209,8 @@ def test_strands_do_not_know_of_each_other_and_threads_change_no_bit() -> None:
     def run(which: Groom) -> Floats:
         hair = spring_hair(which, gravity=GRAVITY, sag_free=False)
         for _ in range(3):
-            hair.advance(1e-2)
-        hair.advance(1e-3, "newmark")
+            hair.advance_strands(1e-2)
+        hair.advance_strands(1e-3, "newmark")
         return hair.positions[hair.nodes]
 
     before, every = ms.num_threads(), []
@@ -230,11 +230,11 @@ def test_strands_do_not_know_of_each_other_and_threads_change_no_bit() -> None:
 def test_copies_and_pickles_go_on_alike() -> None:
     hair = spring_hair(helix(8, 0.3, 2), gravity=GRAVITY)
     hair.follow(roots=(hair.positions[hair.nodes][:1] + 0.01, hair.groom.directions, hair.groom.directors))
-    hair.advance(0.01)
+    hair.advance_strands(0.01)
     others = [hair.copy(), copy.deepcopy(hair), pickle.loads(pickle.dumps(hair))]
-    hair.advance(0.01)
+    hair.advance_strands(0.01)
     for other in others:
-        other.advance(0.01)
+        other.advance_strands(0.01)
         assert np.array_equal(other.positions, hair.positions)
 
 
@@ -247,11 +247,11 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="no frames hold the tips"):
         spring_hair(groom, tips=True)
     with pytest.raises(ValueError, match='rule "newmark" is for'):
-        HairBody(groom, EI=1.0, GJ=1.0).advance(0.1, "newmark")
+        HairBody(groom, EI=1.0, GJ=1.0).advance_strands(0.1, "newmark")
     with pytest.raises(AttributeError, match="rods"):
         _ = spring_hair(groom).rods
     with pytest.raises(ValueError, match="either vertices or roots"):
         spring_hair(groom).follow()
     with pytest.raises(ValueError, match="longest is a strain"):
-        spring_hair(groom).advance(0.1, longest=0.1)
+        spring_hair(groom).advance_strands(0.1, longest=0.1)
     assert isinstance(spring_hair(groom).strands, StripForce)

@@ -41,11 +41,11 @@ def test_sag_free_styles_stay(curl: float) -> None:
     assert len(hair.sag.impossible) == 0
     start = hair.positions.copy()
     for _ in range(250):
-        hair.advance(0.02)
+        hair.advance_strands(0.02)
     assert np.abs(hair.positions - start).max() < 1e-6 * 0.12  # 5 s
     # Without it they sag.
     bare = human(unequal(head(curl_radius=curl)), sag_free=False)
-    bare.advance(math.inf)
+    bare.advance_strands(math.inf)
     assert np.abs(bare.positions - start).max() > 1e-3
 
 
@@ -61,7 +61,7 @@ def test_free_fall_is_exact_and_rigid() -> None:
     hair.release()
     start = hair.positions.copy()
     for _ in range(10):
-        hair.advance(0.01, "midpoint")
+        hair.advance_strands(0.01, "midpoint")
     assert hair.positions == pytest.approx(start + 0.5 * np.array(GRAVITY) * 0.1**2, abs=1e-12)
 
 
@@ -71,7 +71,7 @@ def swing(dt: float, rule: Any, time: float = 0.2) -> tuple[Floats, Floats]:
     hair = HairBody(groom, EI=1e-6, GJ=1e-6, EA=1e2, sag_free=False, gravity=GRAVITY)
     energies = [hair.energy()["total"]]
     for _ in range(round(time / dt)):
-        hair.advance(dt, rule, tolerance=1e-10)
+        hair.advance_strands(dt, rule, tolerance=1e-10)
         energies.append(hair.energy()["total"])
     return hair.positions.copy(), np.array(energies)
 
@@ -127,7 +127,7 @@ def test_turned_rod_winds_up_and_keeps_its_link() -> None:
     passed = []
     for k in range(100):
         hair.targets[n - 1, 2] = 1 - 0.4 * min(1, (k + 1) / 80)
-        hair.advance(0.01, drag=2.0)
+        hair.advance_strands(0.01, drag=2.0)
         if k % 10 == 9:
             twist = float(hair.rods.twists.sum()) / (2 * math.pi)
             # Closed far away, in the plane of the ends, by segments that no part of the rod reaches.
@@ -142,7 +142,7 @@ def test_bits_do_not_depend_on_threads() -> None:
         hair = human(unequal(head(100, curl_radius=0.004)))
         hair.velocities[...] = 0.3 * np.sin(40 * hair.positions[:, ::-1])
         for _ in range(5):
-            hair.advance(2e-3)
+            hair.advance_strands(2e-3)
         return np.concatenate([hair.positions, hair.velocities])
 
     before = ms.num_threads()
@@ -167,7 +167,7 @@ def test_strands_do_not_depend_on_each_other() -> None:
         body.velocities[...] = 0.3 * np.sin(40 * body.positions[:, ::-1])
     for _ in range(5):
         for body in bodies:
-            body.advance(1e-3, max_newton=3, tolerance=1e-300)
+            body.advance_strands(1e-3, max_newton=3, tolerance=1e-300)
         assert np.array_equal(bodies[1].positions, bodies[0].positions[rows])
 
 
@@ -175,17 +175,17 @@ def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
     hair = human(head(12, curl_radius=0.004))
     hair.velocities[...] = 0.3
     hair.velocities[hair.groom.offsets[:-1]] = 0
-    hair.advance(2e-3)
+    hair.advance_strands(2e-3)
     others = [hair.copy(), pickle.loads(pickle.dumps(hair)), copy.deepcopy(hair)]
     snapshot = hair.snapshot()
-    hair.advance(2e-3)
+    hair.advance_strands(2e-3)
     end = hair.positions.copy()
     for other in others:
-        other.advance(2e-3)
+        other.advance_strands(2e-3)
         assert np.array_equal(other.positions, end)
         assert np.array_equal(other.rods.natural_shape, hair.rods.natural_shape)
     hair.restore(snapshot)
-    hair.advance(2e-3)
+    hair.advance_strands(2e-3)
     assert np.array_equal(hair.positions, end)
 
 
@@ -196,12 +196,12 @@ def test_a_failed_step_changes_nothing() -> None:
     hair.positions[7] = 1e200
     broken = hair.positions.copy()
     with pytest.raises(ValueError, match="positions"):
-        hair.advance(1e200)
+        hair.advance_strands(1e200)
     assert np.array_equal(hair.positions, broken)
     hair.restore(before)
     for wrong in ({"dt": 0.0}, {"dt": 1e-3, "drag": -1.0}, {"dt": 1e-3, "rule": "rk4"}):
         with pytest.raises(ValueError, match=next(iter(set(wrong) - {"dt"}), "dt")):
-            hair.advance(**wrong)  # type: ignore[arg-type]
+            hair.advance_strands(**wrong)  # type: ignore[arg-type]
 
 
 def test_roots_follow_the_skin_and_hair_goes_along() -> None:
@@ -212,10 +212,10 @@ def test_roots_follow_the_skin_and_hair_goes_along() -> None:
         a = 0.005 * k
         turn = np.array([[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]])
         hair.follow(groom.skin.vertices @ turn.T)
-        hair.advance(0.05, drag=200.0)
+        hair.advance_strands(0.05, drag=200.0)
     assert hair.positions[groom.offsets[:-1]] == pytest.approx(groom.roots @ turn.T, abs=1e-15)
     assert np.abs(hair.positions - groom.points @ turn.T).max() > 1e-4
-    assert hair.advance(math.inf).unfinished == 0
+    assert hair.advance_strands(math.inf).unfinished == 0
     assert hair.positions == pytest.approx(groom.points @ turn.T, abs=1e-6)
 
 
@@ -225,7 +225,7 @@ def test_step_and_world_take_the_same_force() -> None:
     hair = human(groom, EI=1e-6, GJ=1e-6, EA=10.0, sag_free=False)
     other = hair.copy()
     for _ in range(3):
-        hair.advance(1e-3, tolerance=1e-12)
+        hair.advance_strands(1e-3, tolerance=1e-12)
         other.step(1e-3, "implicit-euler", tolerance=1e-10, newton_tolerance=1e-10)
     assert other.positions == pytest.approx(hair.positions, abs=1e-8)
     assert np.abs(hair.positions - groom.points).max() > 1e-6

@@ -24,7 +24,7 @@ def cantilever(weight: float, points: int) -> Floats:
     groom = straight(points)
     density = 1 / (math.pi * 1e-6)  # 1 kg/m
     hair = HairBody(groom, EI=1.0, GJ=0.7, EA=1e7, density=density, sag_free=False, gravity=(0, 0, -weight))
-    assert hair.advance(math.inf).unfinished == 0
+    assert hair.advance_strands(math.inf).unfinished == 0
     return hair.positions.copy()
 
 

@@ -205,7 +205,7 @@ def hair_body(seed: int) -> HairBody:
     groom = Groom.grow(icosphere(1, 0.1), 3, 0.1, curl_radius=0.01, segments=4, seed=1)
     made = HairBody(groom, EI=1e-6, GJ=1e-6, gravity=GRAVITY)
     made.velocities[...] = 0.01 * seed
-    made.advance(0.002)
+    made.advance_strands(0.002)
     return made
 
 

@@ -204,7 +204,7 @@ class SimulatedHairs:
         roots = kinematic[g.offsets[:-1]]
         first = kinematic[g.offsets[:-1] + 1] - roots
         body.follow(roots=(roots, first / np.linalg.norm(first, axis=1)[:, None], g.directors))
-        body.advance(dt, drag=o.drag, anchors=(constant, aim / np.maximum(constant, 1e-300)[:, None]))
+        body.advance_strands(dt, drag=o.drag, anchors=(constant, aim / np.maximum(constant, 1e-300)[:, None]))
         x, v = body.positions, body.velocities
         moving = np.ones(len(x), np.bool_)
         moving[g.offsets[:-1]] = False

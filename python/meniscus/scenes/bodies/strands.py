@@ -106,7 +106,7 @@ class Strands(Bodies):
         """Move the roots, and take one step."""
         with self.stage("step"):
             self.body.follow(self.skin_at(time + dt))
-            self.last_report = self.body.advance(dt, drag=self.drag)
+            self.last_report = self.body.advance_strands(dt, drag=self.drag)
 
     def draw(self, frame: FrameData) -> Any:
         """Show the strands as thin tubes, and the skin."""

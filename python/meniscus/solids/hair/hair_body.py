@@ -46,7 +46,7 @@ class StrandInfo:
 class HairBody(DeformableBody):
     """Strands of hair as a body: points with mass, springs or elastic rods between them, and roots that follow a skin.
 
-    `advance` takes all strands by a direct solve each, which costs the same for any stiffness. `step` and worlds take them as a force,
+    `advance_strands` takes all strands by a direct solve each, which costs the same for any stiffness. `step` and worlds take them as a force,
     together with other forces and contact.
 
     Altitude-spring hair has particles beside the points of the groom: `nodes` says which of the body's positions these are.
@@ -71,7 +71,7 @@ class HairBody(DeformableBody):
         rods: the same, of rods alone.
         shape: particles of altitude-spring hair; None for rods.
         misfit: (m,) largest relative difference between the stiffness of a strand of springs and that of its rod (0 for rods).
-        targets: (k, 3), m: where `advance` takes the points that are pinned; state. `pin` sets them to where these are.
+        targets: (k, 3), m: where `advance_strands` takes the points that are pinned; state. `pin` sets them to where these are.
         sag: `SagReport`; None without gravity or `sag_free`.
 
     Raises:
@@ -148,7 +148,7 @@ class HairBody(DeformableBody):
     # --- roots ---------------------------------------------------------------------------------------------------------------
 
     def follow(self, vertices: npt.ArrayLike | None = None, *, roots: tuple[Floats, Floats, Floats] | None = None) -> None:
-        """Let the next `advance` bring the roots to where the groom's skin takes them.
+        """Let the next `advance_strands` bring the roots to where the groom's skin takes them.
 
         Args:
             vertices: (k, 3) of the skin at the end of the step, m.
@@ -170,7 +170,7 @@ class HairBody(DeformableBody):
         self.targets[self.nodes[self.groom.offsets[:-1]]] = x
 
     def pin(self, nodes: npt.ArrayLike) -> None:
-        """Fix nodes where they are, as in `DeformableBody.pin`; `targets` says where `advance` takes them."""
+        """Fix nodes where they are, as in `DeformableBody.pin`; `targets` says where `advance_strands` takes them."""
         super().pin(nodes)
         where = self._nodes(nodes)
         self.targets[where] = self.positions[where]
@@ -178,7 +178,7 @@ class HairBody(DeformableBody):
     # --- time ----------------------------------------------------------------------------------------------------------------
 
     @exclusively
-    def advance(
+    def advance_strands(
         self,
         dt: float,
         rule: StrandRule = "implicit-euler",
