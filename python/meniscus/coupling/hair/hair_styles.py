@@ -55,7 +55,7 @@ def clumped(groom: Groom, points: Floats, count: int, strength: float, seed: int
     centres = np.sort(np.random.default_rng(_checks.integer("seed", seed, 0)).permutation(m)[:count])
     of = centres[_nearest(groom.roots, groom.roots[centres], 1)[1][:, 0]]
     along = places_along(groom)
-    out = points.copy()
+    out: Floats = points.copy()
     for c in centres:
         mine = np.flatnonzero(of == c)
         a, b = groom.offsets[c], groom.offsets[c + 1]
