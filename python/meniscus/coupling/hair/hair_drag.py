@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -54,8 +52,8 @@ class HairVolume:
         if x.shape != groom.points.shape or v.shape != x.shape:
             raise ValueError(f"points and velocities must have shape {groom.points.shape}, not {x.shape} and {v.shape}")
         self._cells[...] = 0.0
-        grid: Any = self.grid._core
-        self.outside = float(_coupling.add_hair(groom.offsets, x, v, groom.radius, grid, self._cells))
+        parts = groom.offsets, x, v, groom.radius
+        self.outside = float(_coupling.add_hair(*parts, self.grid._core, self._cells))  # type: ignore[arg-type]
 
     @property
     def volume(self) -> Floats:

@@ -55,15 +55,15 @@ def clumped(groom: Groom, points: Floats, count: int, strength: float, seed: int
     centres = np.sort(np.random.default_rng(_checks.integer("seed", seed, 0)).permutation(m)[:count])
     of = centres[_nearest(groom.roots, groom.roots[centres], 1)[1][:, 0]]
     along = places_along(groom)
-    out = points.copy()
+    off: Floats = np.zeros(points.shape)
     for c in centres:
         mine = np.flatnonzero(of == c)
         a, b = groom.offsets[c], groom.offsets[c + 1]
         rows = np.concatenate([np.arange(groom.offsets[s], groom.offsets[s + 1]) for s in mine])
         s = along[rows]
         middle = np.stack([np.interp(s, along[a:b], points[a:b, k]) for k in range(3)], axis=1)
-        out[rows] += (strength * s)[:, None] * (middle - points[rows])
-    return out
+        off[rows] = (strength * s)[:, None] * (middle - points[rows])
+    return points + off
 
 
 def matted(groom: Groom, points: Floats, skin: TriangleMesh, amount: float) -> Floats:
