@@ -97,7 +97,9 @@ class AdaptiveCloth(DeformableBody):
         self._core_options = core_options(self.material, self.edges, sizing, self.options)
         self._rest = rest_of(own, rest)
         self._triangles = np.array(own.triangles, np.int32)
-        self.remesher = ClothRemesher(self)
+        self.remesher: ClothRemesher = ClothRemesher(self)
+        self._rigid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._material_forces: list[Force] = []
         self._makers: list[ForceMaker] = []
         self._carried = CarriedList()
         self.events: SurfaceEvents | None = None
@@ -120,7 +122,7 @@ class AdaptiveCloth(DeformableBody):
     @property
     def rest(self) -> Floats:
         """(n, 2), m, read-only: the vertices at rest."""
-        view = self._rest.view()
+        view: Floats = self._rest.view()
         view.flags.writeable = False
         return view
 
@@ -132,7 +134,7 @@ class AdaptiveCloth(DeformableBody):
     @property
     def triangles(self) -> Ints:
         """(m, 3), read-only."""
-        view = self._triangles.view()
+        view: Ints = self._triangles.view()
         view.flags.writeable = False
         return view
 
@@ -250,7 +252,7 @@ class AdaptiveCloth(DeformableBody):
         m, rest3 = self.material, self.rest_mesh
         held = np.zeros(len(self), np.bool_)
         held[self.constrained] = True
-        rigid = held[self._triangles].all(axis=1)
+        rigid: npt.NDArray[np.bool_] = np.asarray(held[self._triangles].all(axis=1), np.bool_)
         if self._forces and not anew:
             if np.array_equal(rigid, self._rigid):
                 return

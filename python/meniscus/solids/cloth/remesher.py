@@ -94,10 +94,8 @@ class ClothRemesher:
         before, momentum = cloth.energy(), cloth.momentum()
         if any(done):
             events = SurfaceEvents(core_events)
-            shape, edges = (
-                cloth._carried.shape_before(SurfaceShape(cloth.positions, cloth._triangles)),
-                cloth._carried.edges_of(SurfaceShape(cloth.positions, cloth._triangles)),
-            )
+            now = SurfaceShape(cloth.positions, cloth._triangles)
+            shape, edges = cloth._carried.shape_before(now), cloth._carried.edges_of(now)
             numbers = np.full(int(max(events.vertex_numbers.max() + 1, len(cloth))), -1, np.int32)
             numbers[events.vertex_numbers] = np.arange(len(x), dtype=np.int32)
             numbers = numbers[: len(cloth)]
@@ -106,17 +104,19 @@ class ClothRemesher:
             cloth._become(x, v, rest, triangles, _renumbered(cloth.sheet, numbers))
             cloth.events = events
             cloth.generation += 1
-            if known is not None:
+            if world is not None and known is not None:
                 _renumber(world, *known, numbers, len(x))
         cloth.remeshed = RemeshReport(
-            *done,
-            refusals(*parts),
-            counts.second_places,
-            len(cloth),
-            len(cloth._triangles),
-            cloth.momentum() - momentum,
-            (before, cloth.energy()),
-            bounds,
+            splits=done[0],
+            flips=done[1],
+            collapses=done[2],
+            refused=refusals(*parts),
+            second_places=counts.second_places,
+            vertices=len(cloth),
+            triangles=len(cloth._triangles),
+            momentum=cloth.momentum() - momentum,
+            energy=(before, cloth.energy()),
+            in_bounds=bounds,
         )
         return cloth.remeshed
 

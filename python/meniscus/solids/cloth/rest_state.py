@@ -63,13 +63,13 @@ def rest_areas(rest: Floats, triangles: Ints) -> Floats:
 def rest_masses(rest: Floats, triangles: Ints, density: float) -> Floats:
     """Return the masses (n,) of vertices, kg: a third of each triangle at rest, of a density in kg/m^2."""
     share = np.repeat(rest_areas(rest, triangles) * (density / 3), 3)
-    return np.bincount(triangles.ravel(), weights=share, minlength=len(rest))
+    return np.asarray(np.bincount(triangles.ravel(), weights=share, minlength=len(rest)), np.float64)
 
 
 def _flattened(x: Floats) -> Floats:
     """Return coordinates (n, 2) in the plane of points; those along two axes, if it is theirs."""
     if np.ptp(x[:, 2]) == 0.0:
-        return x[:, :2].copy()
+        return np.array(x[:, :2], np.float64)
     centre = x.mean(axis=0)
     _, sizes, axes = np.linalg.svd(x - centre, full_matrices=False)
     if sizes[2] > _FLAT * sizes[0]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, icosphere
 from meniscus.scenes.adaptive_cloths import AdaptiveCloths, sheet_mesh
@@ -54,6 +55,6 @@ class AdaptiveSheet(AdaptiveCloths):
         """The ball."""
         return [self.ball()] if self.radius > 0 else []
 
-    def rest_view(self, sheet: int, rest: Any) -> Any:
+    def rest_view(self, sheet: int, rest: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Beside the sheet."""
         return np.stack([rest[:, 0] + 1.1 * self.side, 0 * rest[:, 1] - 0.2, rest[:, 1] - 0.2 * self.side], axis=1)

@@ -54,7 +54,7 @@ class AdaptiveStrip(AdaptiveCloths):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all cloth; with the place of the end, relative to the length."""
-        x = self.world.bodies[0].positions
-        rest = self.world.bodies[0].rest  # type: ignore[attr-defined]
+        strip = self.sheets()[0]
+        x, rest = strip.positions, strip.rest
         tip = x[np.isclose(rest[:, 0], rest[:, 0].max())].mean(axis=0)
         return {**super().report(time), "tip along": float(tip[0] / self.length), "tip down": float(-tip[2] / self.length)}
