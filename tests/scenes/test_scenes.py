@@ -78,13 +78,14 @@ def test_scene_from_a_file(tmp_path):
 
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
-        "absorb, adaptive-drape, adaptive-sheet, adaptive-strip, adhesion, arch, ball-splash, ball-stream, balloons, billiards, billow, boat, bowl, breach, buoy, cantilever, "
-        "cavity, cloth-boat, control-shape, cradle, cup, curl-noise, curl-sweep, curtain, dam-break, dipped-cup, drape, ducks, "
-        "duct, dumbbell, enright, explosion, falling-drop, flag, floating-crates, flood, funnel, head-of-hair, heap, "
-        "jelly-in-tank, kdsm, lattice-cavity, lattice-wake, leaves, live-playground, modes, panels, pile, playground, plume, "
-        "plume-growth, pond, pour, projections, pyramid, recovery, reduced-beam, reef-knot, river, roll, settling, sheet-plume, "
-        "sheets, sinking, smoke-curtain, spinning-ball, stack, stoker, stream-on-curtain, swirl, tet-ball, tet-column, tray, "
-        "tumbling, twist, twisting, two-spheres, wake, wardrobe, water-bag, water-wheel, wave, windmill, zalesak"
+        "absorb, adaptive-drape, adaptive-sheet, adaptive-strip, adhesion, arch, ball-splash, ball-stream, balloons, billiards, "
+        "billow, boat, bowl, breach, buoy, cantilever, cavity, cloth-boat, control-shape, cradle, cup, curl-noise, curl-sweep, "
+        "curtain, dam-break, dipped-cup, drape, ducks, duct, dumbbell, enright, explosion, falling-drop, flag, floating-crates, "
+        "flood, funnel, head-of-hair, heap, jelly-in-tank, kdsm, lattice-cavity, lattice-wake, leaves, live-playground, modes, "
+        "panels, pile, playground, plume, plume-growth, pond, pour, projections, pyramid, recovery, reduced-beam, reef-knot, "
+        "river, roll, settling, sheet-plume, sheets, sinking, smoke-curtain, spinning-ball, stack, stoker, stream-on-curtain, "
+        "swirl, tet-ball, tet-column, tray, tumbling, twist, twisting, two-spheres, wake, wardrobe, water-bag, water-wheel, "
+        "wave, windmill, zalesak"
     )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")

@@ -66,7 +66,7 @@ class AdaptiveCloths(Touching):
             resists_bending=self.bending_by,
         )
 
-    def make_body(self, mesh: Any) -> AdaptiveCloth:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """Return cloth of a mesh that is flat."""
         return AdaptiveCloth(
             mesh,

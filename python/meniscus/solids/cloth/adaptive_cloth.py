@@ -109,7 +109,7 @@ class AdaptiveCloth(DeformableBody):
         self._make_forces()
         self.generation = self.declare("generation", 0)
         self.remesh_every = self.declare("remesh_every", 1)
-        self._loops = self.declare("_loops", 0)
+        self.loops = self.declare("loops", 0)
         self.declare("sheet", self.sheet, resizable=1)
 
     # --- what it is ----------------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class AdaptiveCloth(DeformableBody):
         for maker in setup["makers"]:
             self.add(maker)
 
-    def _restore_within(self, snapshot: Any) -> None:
+    def _restore_within(self, snapshot: object) -> None:
         if isinstance(snapshot, Mapping) and isinstance(sheet := snapshot.get("sheet"), Mapping) and {*sheet} == {*self.sheet}:
             self._take_sheet(sheet, snapshot.get("positions"), snapshot.get("velocities"))
         super()._restore_within(snapshot)

@@ -49,8 +49,8 @@ class ClothRemesher:
     def before_loop(self, world: World) -> None:
         """Remesh if it is due."""
         cloth = self.cloth
-        cloth._loops += 1
-        if cloth.remesh_every and (cloth._loops - 1) % cloth.remesh_every == 0:
+        cloth.loops += 1
+        if cloth.remesh_every and (cloth.loops - 1) % cloth.remesh_every == 0:
             cloth.remesh(world)
 
     def remesh(self, world: World | None) -> RemeshReport:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -32,7 +30,7 @@ def rest_of(mesh: TriangleMesh, rest: npt.ArrayLike | None) -> Floats:
     if rest is None:
         x = _flattened(np.asarray(mesh.vertices))
     else:
-        given: Any = np.asarray(rest)
+        given = np.asarray(rest)
         x = np.array(float_rows("rest", given[:, :2] if given.ndim == 2 and given.shape[1] == 3 and not given[:, 2].any() else given, 2))
         if len(x) != len(mesh.vertices):
             raise ValueError(f"rest must have a row for each of the {len(mesh.vertices)} vertices, not {len(x)}")

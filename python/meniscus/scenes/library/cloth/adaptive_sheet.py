@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus.mesh import TriangleMesh, icosphere
 from meniscus.scenes.adaptive_cloths import AdaptiveCloths, sheet_mesh
 from meniscus.scenes.scene import parameter
-from meniscus.solids import World
+from meniscus.solids import AdaptiveCloth, World
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,7 @@ class AdaptiveSheet(AdaptiveCloths):
         """The sheet, coarse."""
         return sheet_mesh((self.side, self.side), self.longest, 0.25)
 
-    def make_body(self, mesh: Any) -> Any:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """The sheet, held at two corners."""
         body = super().make_body(mesh)
         x, y, _ = mesh.vertices.T

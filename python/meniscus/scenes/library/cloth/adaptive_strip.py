@@ -10,6 +10,7 @@ import numpy as np
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.adaptive_cloths import AdaptiveCloths
 from meniscus.scenes.scene import parameter
+from meniscus.solids import AdaptiveCloth
 
 
 @dataclass(kw_only=True)
@@ -46,7 +47,7 @@ class AdaptiveStrip(AdaptiveCloths):
         h = self.length / cells
         return cloth_mesh(cells + 1, across, (self.length + h, self.width), origin=(-h, -0.5 * self.width, 0.0))
 
-    def make_body(self, mesh: Any) -> Any:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """The strip, clamped."""
         body = super().make_body(mesh)
         body.pin(mesh.vertices[:, 0] < 1e-9)
