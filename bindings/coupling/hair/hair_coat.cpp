@@ -20,7 +20,7 @@ std::span<mesh::Point> points_to(const py::array& a, const char* name, Index n) 
 }
 
 /// Offsets, corners and weights of the roots (empty: none), lengths.
-HairStrands strands_of(const std::array<py::array, 4>& arrays) {
+HairStrands hair_strands(const std::array<py::array, 4>& arrays) {
   const Index m = arrays[0].size() - 1, n = arrays[3].size(), roots = arrays[1].size() / 3;
   require(m >= 0 && (roots == 0 || roots == m), "there must be a root per strand");
   const auto* const offsets = data_of<std::int64_t>(arrays[0], "offsets");
@@ -58,7 +58,7 @@ void bind_hair_coat(py::module_& m) {
       [](const std::array<py::array, 4>& strands, const std::array<py::array, 3>& pose,
          const std::vector<std::array<py::array, 2>>& styles, const py::array& places, const py::tuple& post,
          const py::array& out) {
-        const HairStrands hair = strands_of(strands);
+        const HairStrands hair = hair_strands(strands);
         const Index n = static_cast<Index>(hair.lengths.size());
         require(!styles.empty(), "there must be a style");
         const auto nodes = positions_of(pose[0], "nodes");
@@ -80,7 +80,7 @@ void bind_hair_coat(py::module_& m) {
   m.def(
       "finish_hair",
       [](const std::array<py::array, 4>& strands, const py::tuple& post, const py::array& points) {
-        const HairStrands hair = strands_of(strands);
+        const HairStrands hair = hair_strands(strands);
         const HairPost how =
             post_of(post[0].cast<int>(), post[1].cast<int>(), post[2].cast<double>(), post[3].cast<double>(), post[4]);
         const auto x = points_to(points, "points", static_cast<Index>(hair.lengths.size()));

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
@@ -65,7 +66,7 @@ class AdaptiveCloths(Touching):
             resists_bending=self.bending_by,
         )
 
-    def make_body(self, mesh: Any) -> AdaptiveCloth:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """Return cloth of a mesh that is flat."""
         return AdaptiveCloth(
             mesh,
@@ -100,24 +101,28 @@ class AdaptiveCloths(Touching):
         super().declare_bodies(bodies)
         self.remeshing = self.declare("remeshing", np.zeros(3))
 
+    def sheets(self) -> list[AdaptiveCloth]:
+        """Return the sheets of the world."""
+        return [body for body in self.world.bodies if isinstance(body, AdaptiveCloth)]
+
     def before_loop(self, time: float) -> None:
         """Remember how often each sheet has been remeshed."""
-        self._before = [body.remeshed for body in self.world.bodies]
+        self._before = [body.remeshed for body in self.sheets()]
 
     def advance(self, time: float, dt: float) -> None:
         """Take a loop, and add up what remeshing did before it."""
         super().advance(time, dt)
-        for body, before in zip(self.world.bodies, self._before, strict=True):
+        for body, before in zip(self.sheets(), self._before, strict=True):
             report = body.remeshed
             if report is not None and report is not before:
                 self.remeshing += (report.operations, sum(report.refused.values()), abs(report.energy_jump))
 
     def report(self, time: float) -> dict[str, float]:
         """As for all that touch; with remeshing."""
-        reports = [body.remeshed for body in self.world.bodies if body.remeshed is not None]
+        reports = [body.remeshed for body in self.sheets() if body.remeshed is not None]
         return {
             **super().report(time),
-            "triangles": float(sum(len(body.triangles) for body in self.world.bodies)),
+            "triangles": float(sum(len(body.triangles) for body in self.sheets())),
             "operations": float(self.remeshing[0]),
             "refused": float(self.remeshing[1]),
             "energy jumps": float(self.remeshing[2]),
@@ -126,7 +131,7 @@ class AdaptiveCloths(Touching):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The surfaces of all sheets as one, with velocities, rest coordinates and numbers of the sheets at the nodes."""
-        bodies: Sequence[Any] = self.world.bodies
+        bodies = self.sheets()
         whole = joined(Surface(body.positions, body.triangles) for body in bodies)
         data = {
             "velocity": np.concatenate([body.velocities for body in bodies]),
@@ -135,7 +140,7 @@ class AdaptiveCloths(Touching):
         }
         return {self.drawn: FrameMesh(np.asarray(whole.vertices), whole.triangles, data)}
 
-    def rest_view(self, sheet: int, rest: Any) -> Any:
+    def rest_view(self, sheet: int, rest: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
         """Return where pictures show rest coordinates (n, 3) of a sheet, m; None: nowhere."""
         return None
 

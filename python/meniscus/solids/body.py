@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from meniscus.solids.options import (
     step_info,
     step_options,
 )
+
+if TYPE_CHECKING:
+    from meniscus.solids.cloth.remesher import ClothRemesher
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -107,14 +110,8 @@ class DeformableBody(NodeConstraints, Stateful):
     generation = 0
     """How often the mesh of the body has become another one."""
 
-    def joins(self, surface: Any, thickness: float | None, **options: Any) -> float | None:
-        """Check the arguments of `World.add` that are about this body, and return the thickness. Raises TypeError for others."""
-        if options:
-            raise TypeError(f"{_checks.join(sorted(options))} are options of other bodies, not of {type(self).__name__}")
-        return thickness
-
-    def before_loop(self, world: Any) -> None:
-        """Do what a body does between the loops of its world: most do nothing."""
+    remesher: ClothRemesher | None = None
+    """What changes the mesh of the body between loops of its world; None for most bodies."""
 
     # --- state ---------------------------------------------------------------------------------------------------------------
 

@@ -269,7 +269,8 @@ class World(InteractiveWorld):
             raise TypeError(f"a step has no option {sorted(others)[0]!r}")
         if self.loop.inner_steps == 0:
             for body in self.bodies:
-                body.before_loop(self)
+                if body.remesher is not None:
+                    body.remesher.before_loop(self)
         if self.setup.only_rigid:
             with self.transaction(()):
                 moved = self.rigid.step(dt, guarantee=guarantee, on_stage=None if on_stage is None else lambda n, _: on_stage(n, self))

@@ -98,15 +98,15 @@ def test_an_error_amid_remeshing_leaves_the_last_whole_step(monkeypatch: pytest.
         def improve(self, *_: object) -> None:
             raise KeyboardInterrupt
 
-    editor = cloth._editor  # type: ignore[attr-defined]
-    monkeypatch.setattr(cloth, "_editor", Broken())
+    editor = cloth.remesher.editor  # type: ignore[attr-defined]
+    monkeypatch.setattr(cloth.remesher, "editor", Broken())
     cloth.edge_sizes = lambda: (np.zeros((1, 2), np.int32), np.full(1, 9.0))  # type: ignore[attr-defined]
     time = world.time
     with pytest.raises(KeyboardInterrupt):
         world.step(1 / 400)
     assert world.time == time
     np.testing.assert_array_equal(cloth.positions, saved["setup"]["bodies"][1]["positions"])
-    monkeypatch.setattr(cloth, "_editor", editor)
+    monkeypatch.setattr(cloth.remesher, "editor", editor)
     del cloth.edge_sizes  # type: ignore[attr-defined]
     world.restore(saved)
     run(world, 4)

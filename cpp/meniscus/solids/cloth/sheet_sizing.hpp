@@ -8,6 +8,8 @@
 #include "meniscus/mesh/triangle_mesh.hpp"
 #include "meniscus/solids/cloth/sheet_options.hpp"
 
+#include <vector>
+
 namespace meniscus::solids {
 
 /// A symmetric tensor in the plane at rest, 1/m^2: an edge u of the wanted length has u^T M u = 1.

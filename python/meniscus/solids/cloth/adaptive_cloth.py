@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.solids.body import DeformableBody, PreviousPositions
 from meniscus.solids.cloth.options import ClothMaterial, ClothSizing, RemeshOptions, core_options
-from meniscus.solids.cloth.reports import RemeshReport, refusals
+from meniscus.solids.cloth.remesher import ClothRemesher, hold, sheet_arrays
+from meniscus.solids.cloth.reports import RemeshReport
 from meniscus.solids.cloth.rest_state import rest_areas, rest_masses, rest_of
+from meniscus.solids.constraints import Path
 from meniscus.solids.elements.membrane import TriangleMembrane
 from meniscus.solids.elements.plate_bending import PlateBending
 from meniscus.solids.force import Force
@@ -25,16 +27,15 @@ from meniscus.solids.springs.altitude_and_bending import DihedralBending
 from meniscus.solids.springs.edge_springs import BendingSprings
 from meniscus.solids.springs.options import SpringOptions
 from meniscus.surface.tracking.carried import CarriedData, CarriedList, CarryFunction, CarryRule, SurfaceShape
-from meniscus.surface.tracking.events import EVENT_KIND, CarryOn, SurfaceEvents
+from meniscus.surface.tracking.events import CarryOn, SurfaceEvents
+
+if TYPE_CHECKING:
+    from meniscus.solids.world import World
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 ForceMaker = Callable[["AdaptiveCloth"], Force]
-_Maker = TypeVar("_Maker", bound=ForceMaker)
 _Self = TypeVar("_Self", bound="AdaptiveCloth")
-
-# Thickness where none is given, relative to the shortest wanted edge; the largest that may be given.
-_THICKNESS, _THICKEST = 0.25, 0.4
 
 
 class AdaptiveCloth(DeformableBody):
@@ -76,7 +77,7 @@ class AdaptiveCloth(DeformableBody):
 
     def __init__(
         self,
-        mesh: Any,
+        mesh: object,
         rest: npt.ArrayLike | None = None,
         *,
         material: ClothMaterial | None = None,
@@ -96,7 +97,9 @@ class AdaptiveCloth(DeformableBody):
         self._core_options = core_options(self.material, self.edges, sizing, self.options)
         self._rest = rest_of(own, rest)
         self._triangles = np.array(own.triangles, np.int32)
-        self._editor = _solids.SheetEditor()
+        self.remesher: ClothRemesher = ClothRemesher(self)
+        self._rigid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._material_forces: list[Force] = []
         self._makers: list[ForceMaker] = []
         self._carried = CarriedList()
         self.events: SurfaceEvents | None = None
@@ -106,7 +109,7 @@ class AdaptiveCloth(DeformableBody):
         self._make_forces()
         self.generation = self.declare("generation", 0)
         self.remesh_every = self.declare("remesh_every", 1)
-        self._loops = self.declare("_loops", 0)
+        self.loops = self.declare("loops", 0)
         self.declare("sheet", self.sheet, resizable=1)
 
     # --- what it is ----------------------------------------------------------------------------------------------------------
@@ -119,7 +122,7 @@ class AdaptiveCloth(DeformableBody):
     @property
     def rest(self) -> Floats:
         """(n, 2), m, read-only: the vertices at rest."""
-        view = self._rest.view()
+        view: Floats = self._rest.view()
         view.flags.writeable = False
         return view
 
@@ -131,23 +134,23 @@ class AdaptiveCloth(DeformableBody):
     @property
     def triangles(self) -> Ints:
         """(m, 3), read-only."""
-        view = self._triangles.view()
+        view: Ints = self._triangles.view()
         view.flags.writeable = False
         return view
 
     def edge_sizes(self) -> tuple[Ints, Floats]:
         """Return the edges (k, 2), and their lengths over the wanted ones (k,)."""
         edges = np.array(self.mesh.edges)
-        return edges, np.asarray(_solids.edge_sizes(self._arrays(), edges, self._core_options))
+        return edges, np.asarray(_solids.edge_sizes(sheet_arrays(self), edges, self._core_options))
 
     def carry(self, values: npt.ArrayLike, on: CarryOn = "vertices", rule: CarryRule | CarryFunction = "interpolate") -> CarriedData:
         """Let data follow all operations from now on, as `TrackedSurface.carry` does; arguments and errors as there."""
-        return self._carried.add(values, on, rule, self._shape())
+        return self._carried.add(values, on, rule, SurfaceShape(self.positions, self._triangles))
 
     # --- forces and constraints -----------------------------------------------------------------------------------------------
 
     @exclusively
-    def add(self, force: Any) -> Any:
+    def add(self, force: ForceMaker) -> Force:  # type: ignore[override]
         """Let a force act: a function that makes it for the cloth as it is, called again after each remeshing. Returns the force.
 
         Raises:
@@ -176,7 +179,7 @@ class AdaptiveCloth(DeformableBody):
         super().pin(nodes)
         self._make_forces()
 
-    def move(self, nodes: npt.ArrayLike, path: Any) -> None:
+    def move(self, nodes: npt.ArrayLike, path: npt.ArrayLike | Path) -> None:
         """Move nodes along a path, as for any body."""
         super().move(nodes, path)
         self._make_forces()
@@ -188,25 +191,8 @@ class AdaptiveCloth(DeformableBody):
 
     # --- remeshing ------------------------------------------------------------------------------------------------------------
 
-    def joins(self, surface: Any, thickness: float | None, remesh_every: int = 1, **options: Any) -> float | None:
-        """Check what `World.add` was given, and return the thickness."""
-        super().joins(None, None, **options)
-        if surface is not None:
-            raise ValueError("contact of adaptive cloth sees its own mesh: leave `surface` out")
-        h = _THICKNESS * self.edges[0] if thickness is None else _checks.number("thickness", thickness)
-        if h > _THICKEST * self.edges[0]:
-            raise ValueError(f"edges of {self.edges[0]:g} m are too short for a thickness of {h:g} m: at most {_THICKEST:g} of an edge")
-        self.remesh_every = _checks.integer("remesh_every", remesh_every, 0)
-        return h
-
-    def before_loop(self, world: Any) -> None:
-        """Remesh if it is due."""
-        self._loops += 1
-        if self.remesh_every and (self._loops - 1) % self.remesh_every == 0:
-            self.remesh(world)
-
     @exclusively
-    def remesh(self, world: Any = None) -> RemeshReport:
+    def remesh(self, world: World | None = None) -> RemeshReport:
         """Adapt the mesh to the shape, between loops of a world. Returns the report, also stored as `remeshed`.
 
         An error or Ctrl-C leaves everything as it was. Pairs that a world has released to pass through each other forbid it.
@@ -217,92 +203,15 @@ class AdaptiveCloth(DeformableBody):
         Raises:
             ValueError: in the middle of a loop; a world that has not this cloth.
         """
-        if world is not None:
-            if not world.setup.has(self):
-                raise ValueError("the world has not this cloth")
-            world.setup.require_between_loops("cloth is remeshed")
-        edges, sizes = self.edge_sizes()
-        fits = (sizes <= self.options.bounds[1]) & (sizes >= self.options.bounds[0])
-        bounds = float(fits.mean())
-        # Edges between vertices that are held stay as they are.
-        held = np.zeros(len(self), np.bool_)
-        held[self.constrained] = True
-        fits |= held[edges].all(axis=1)
-        if fits.all() or (world is not None and len(world.loop.deactivated)):
-            return self._report(RemeshReport(vertices=len(self), triangles=len(self._triangles), in_bounds=bounds))
-        vertices, triangles = self._surroundings(world)
-        found = self._editor.improve(self._arrays(), vertices, triangles, self._core_options)
-        return self._take_result(found, bounds, world)
+        return self.remesher.remesh(world)
 
     @exclusively
-    def apply(self, kind: str, edges: npt.ArrayLike, world: Any = None) -> RemeshReport:
+    def apply(self, kind: str, edges: npt.ArrayLike, world: World | None = None) -> RemeshReport:
         """Do one kind of operation ("split", "flip", "collapse") at edges (k, 2), one after the other, whatever their sizes and energies.
 
         Vertices are those of now. Safety, angles, outline and what is held count as in `remesh`; arguments and errors as there.
         """
-        rows = np.ascontiguousarray(edges, np.int32)
-        if rows.ndim != 2 or rows.shape[1] != 2:
-            raise ValueError(f"edges must have shape (k, 2), not {rows.shape}")
-        vertices, triangles = self._surroundings(world)
-        chosen = EVENT_KIND("kind", kind)
-        if kind not in ("split", "flip", "collapse"):
-            raise ValueError(f"kind must be split, flip or collapse, not {kind!r}")
-        found = self._editor.apply(self._arrays(), vertices, triangles, self._core_options, chosen, rows)
-        return self._take_result(found, 1.0, world)
-
-    def _take_result(self, found: Any, bounds: float, world: Any) -> RemeshReport:
-        """Become what the editor has made."""
-        x, v, rest, _, triangles, counts, core_events = found
-        parts = [dict(getattr(counts, name)) for name in ("split", "flip", "collapse")]
-        done = [part["done"] for part in parts]
-        before, momentum = self.energy(), self.momentum()
-        if any(done):
-            events = SurfaceEvents(core_events)
-            shape, edges = self._carried.shape_before(self._shape()), self._carried.edges_of(self._shape())
-            numbers = np.full(int(max(events.vertex_numbers.max() + 1, len(self))), -1, np.int32)
-            numbers[events.vertex_numbers] = np.arange(len(x), dtype=np.int32)
-            numbers = numbers[: len(self)]
-            self._carried.follow(events, edges, shape, SurfaceShape(x, triangles))
-            known = None if world is None else (world.surface.size, world.setup.place_of(self)[0])
-            self._become(x, v, rest, triangles, self._renumbered(numbers))
-            self.events = events
-            self.generation += 1
-            if known is not None:
-                _renumber(world, *known, numbers, len(x))
-        return self._report(
-            RemeshReport(
-                *done,
-                refusals(*parts),
-                counts.second_places,
-                len(self),
-                len(self._triangles),
-                self.momentum() - momentum,
-                (before, self.energy()),
-                bounds,
-            )
-        )
-
-    def _report(self, report: RemeshReport) -> RemeshReport:
-        self.remeshed = report
-        return report
-
-    def _arrays(self) -> Any:
-        held = np.zeros(len(self), np.bool_)
-        held[self.constrained] = True
-        return _solids.SheetArrays(self.positions, self.velocities, self._rest, held, self._triangles)
-
-    def _shape(self) -> SurfaceShape:
-        return SurfaceShape(self.positions, self._triangles)
-
-    def _surroundings(self, world: Any) -> tuple[Floats, Ints]:
-        """Return vertices (n, 3), m, and triangles (m, 3) of all else in a world."""
-        if world is None:
-            return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
-        surface, own = world.surface, world.setup.place_of(self)[1]
-        x = surface.at_vertices(surface.gather([body.positions for body in world.bodies], world.time))
-        triangles = np.asarray(surface.mesh.triangles)
-        others = ((triangles < own.start) | (triangles >= own.stop)).all(axis=1)
-        return np.ascontiguousarray(x), np.ascontiguousarray(triangles[others])
+        return self.remesher.apply(kind, edges, world)
 
     # --- state of a mesh that changes ------------------------------------------------------------------------------------------
 
@@ -334,28 +243,16 @@ class AdaptiveCloth(DeformableBody):
         self.previous = PreviousPositions(core)
         self._paths = [(where, path) for where, (_, path) in zip(constraints["on_paths"], self._paths, strict=True)]
         self._targets = {}
-        self._hold(constraints)
+        hold(self._core, constraints)
         self._forces = []
         self._make_forces(anew=True)
-
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        """Set the constraints of the compiled body."""
-        self._core.fix(np.setdiff1d(held["constrained"], np.union1d(held["moved"], held["sliding"])).astype(np.int32))
-        self._core.move(held["moved"])
-        self._core.restore_sliding(held["sliding"], held["normals"])
-
-    def _renumbered(self, numbers: Ints) -> dict[str, Any]:
-        """Return the constraints of nodes that have other numbers now; those with constraints are never gone."""
-        sheet = self.sheet
-        own = {name: numbers[sheet[name]] for name in ("constrained", "moved", "sliding")}
-        return {**own, "normals": sheet["normals"], "on_paths": [numbers[where] for where in sheet["on_paths"]]}
 
     def _make_forces(self, *, anew: bool = False) -> None:
         """Make the forces of the material, and those that were added if all are made anew."""
         m, rest3 = self.material, self.rest_mesh
         held = np.zeros(len(self), np.bool_)
         held[self.constrained] = True
-        rigid = held[self._triangles].all(axis=1)
+        rigid: npt.NDArray[np.bool_] = np.asarray(held[self._triangles].all(axis=1), np.bool_)
         if self._forces and not anew:
             if np.array_equal(rigid, self._rigid):
                 return
@@ -371,22 +268,10 @@ class AdaptiveCloth(DeformableBody):
             material=m.model,
             damping=m.damping,
         )
-        self._material_forces = [membrane, *self._bending(rest3, rigid)]
+        self._material_forces = [membrane, *_bending(m, self.edges, rest3, rigid)]
         self._forces = [*self._material_forces, *others]
         for force in self._forces:
             self._core.add(force.core)
-
-    def _bending(self, rest: TriangleMesh, rigid: npt.NDArray[np.bool_]) -> list[Force]:
-        m = self.material
-        b = m.stiffness_of_bending
-        if not len(rest.hinges):
-            return []
-        if m.resists_bending == "plate":
-            return [PlateBending(rest, self._rest, stiffness=b, poissons_ratio=m.poissons_ratio, damping=m.damping, rigid=rigid)]
-        if m.resists_bending == "hinges":
-            # The stiffness against cylinders is half that of hinges.
-            return [DihedralBending(rest, SpringOptions(stiffness=2 * b))]
-        return [BendingSprings(rest, SpringOptions(stiffness=m.youngs_modulus * m.thickness * self.edges[1]))]
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
 
@@ -409,18 +294,18 @@ class AdaptiveCloth(DeformableBody):
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
         self._paths, self._targets = setup["paths"], setup["targets"]
-        self._hold(setup)
+        hold(self._core, setup)
         self._carried = CarriedList(setup["carried"])
         self._make_forces()
         for maker in setup["makers"]:
             self.add(maker)
 
-    def _restore_within(self, snapshot: Any) -> None:
+    def _restore_within(self, snapshot: object) -> None:
         if isinstance(snapshot, Mapping) and isinstance(sheet := snapshot.get("sheet"), Mapping) and {*sheet} == {*self.sheet}:
             self._take_sheet(sheet, snapshot.get("positions"), snapshot.get("velocities"))
         super()._restore_within(snapshot)
 
-    def _take_sheet(self, sheet: Mapping[str, Any], x: Any, v: Any) -> None:
+    def _take_sheet(self, sheet: Mapping[str, Any], x: npt.ArrayLike | None, v: npt.ArrayLike | None) -> None:
         """Become a sheet of a snapshot, if it is another one."""
         rest, triangles = np.array(sheet["rest"], np.float64), np.array(sheet["triangles"], np.int32)
         if np.array_equal(rest, self._rest) and np.array_equal(triangles, self._triangles):
@@ -439,10 +324,16 @@ class AdaptiveCloth(DeformableBody):
         self.previous = PreviousPositions(self._core)
 
 
-def _renumber(world: Any, size: int, place: slice, numbers: Ints, count: int) -> None:
-    """Tell a world of so many nodes that those of a body in `place` have other numbers, and are `count`."""
-    all_numbers = np.arange(size, dtype=np.int32)
-    all_numbers[place] = np.where(numbers >= 0, numbers + place.start, -1)
-    all_numbers[place.stop :] += count - (place.stop - place.start)
-    world.solver.nodes_renumbered(all_numbers)
-    world.loop.forget_cuts()
+def _bending(m: ClothMaterial, edges: tuple[float, float], rest: TriangleMesh, rigid: npt.NDArray[np.bool_]) -> list[Force]:
+    """Return what resists bending, if anything does."""
+    b = m.stiffness_of_bending
+    if not len(rest.hinges):
+        return []
+    if m.resists_bending == "plate":
+        return [
+            PlateBending(rest, rest.vertices[:, :2].copy(), stiffness=b, poissons_ratio=m.poissons_ratio, damping=m.damping, rigid=rigid)
+        ]
+    if m.resists_bending == "hinges":
+        # The stiffness against cylinders is half that of hinges.
+        return [DihedralBending(rest, SpringOptions(stiffness=2 * b))]
+    return [BendingSprings(rest, SpringOptions(stiffness=m.youngs_modulus * m.thickness * edges[1]))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -32,7 +30,7 @@ def rest_of(mesh: TriangleMesh, rest: npt.ArrayLike | None) -> Floats:
     if rest is None:
         x = _flattened(np.asarray(mesh.vertices))
     else:
-        given: Any = np.asarray(rest)
+        given = np.asarray(rest)
         x = np.array(float_rows("rest", given[:, :2] if given.ndim == 2 and given.shape[1] == 3 and not given[:, 2].any() else given, 2))
         if len(x) != len(mesh.vertices):
             raise ValueError(f"rest must have a row for each of the {len(mesh.vertices)} vertices, not {len(x)}")
@@ -63,13 +61,13 @@ def rest_areas(rest: Floats, triangles: Ints) -> Floats:
 def rest_masses(rest: Floats, triangles: Ints, density: float) -> Floats:
     """Return the masses (n,) of vertices, kg: a third of each triangle at rest, of a density in kg/m^2."""
     share = np.repeat(rest_areas(rest, triangles) * (density / 3), 3)
-    return np.bincount(triangles.ravel(), weights=share, minlength=len(rest))
+    return np.asarray(np.bincount(triangles.ravel(), weights=share, minlength=len(rest)), np.float64)
 
 
 def _flattened(x: Floats) -> Floats:
     """Return coordinates (n, 2) in the plane of points; those along two axes, if it is theirs."""
     if np.ptp(x[:, 2]) == 0.0:
-        return x[:, :2].copy()
+        return np.array(x[:, :2], np.float64)
     centre = x.mean(axis=0)
     _, sizes, axes = np.linalg.svd(x - centre, full_matrices=False)
     if sizes[2] > _FLAT * sizes[0]:

@@ -91,7 +91,11 @@ class WorldSetup(Stateful):
         self._require_coupling(bool(self.rigid.bodies), "rigid and deformable bodies touch")
         require_free(body, self, "world")
         self.require_between_loops("bodies are added")
-        own = surface_of(body, surface, body.joins(surface, thickness, **options), friction)
+        if body.remesher is not None:
+            thickness = body.remesher.thickness_for(surface, thickness, **options)
+        elif options:
+            raise TypeError(f"{_checks.join(sorted(options))} are options of other bodies, not of {type(body).__name__}")
+        own = surface_of(body, surface, thickness, friction)
         if self.gravity is not None:
             body.gravity = self.gravity
         body.time = self.time

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -47,7 +45,7 @@ class PlateBending(Force):
 
     def __init__(
         self,
-        mesh: Any,
+        mesh: object,
         rest: npt.ArrayLike | None = None,
         *,
         stiffness: npt.ArrayLike,
@@ -56,12 +54,12 @@ class PlateBending(Force):
         rigid: npt.ArrayLike | None = None,
         collapsed: float = 1e-6,
     ) -> None:
-        mesh = own_mesh(mesh)
-        triangles = of_mesh("mesh", mesh, "triangles", 3)
+        own = own_mesh(mesh)
+        triangles = of_mesh("mesh", own, "triangles", 3)
         if rest is None:
-            if not hasattr(mesh, "vertices"):
+            if not hasattr(own, "vertices"):
                 raise TypeError("rest is needed where mesh is an array of triangles")
-            rest = np.asarray(mesh.vertices)[:, :2]
+            rest = np.asarray(own.vertices)[:, :2]
         x = float_rows("rest", rest, 2)
         _checks.require_finite("rest", x)
         if triangles.size and (triangles.min() < 0 or triangles.max() >= len(x)):

@@ -22,15 +22,17 @@ class AdaptiveDrape(AdaptiveCloths):
 
     name: ClassVar[str] = "adaptive-drape"
     summary: ClassVar[str] = "four layers of adaptive cloth over a ball"
-    box: ClassVar[Any] = ((-0.5, -0.5, -0.6), (0.5, 0.5, 0.3))
+    box: ClassVar[Any] = ((-0.42, -0.42, -0.35), (0.42, 0.42, 0.38))
     eye: ClassVar[tuple[float, float, float]] = (0.8, -1.6, 0.7)
 
+    shortest: float = parameter(0.04, "edges that are wanted, m")
+    longest: float = parameter(0.15, "edges that are wanted, m")
     layers: int = parameter(4, "of cloth")
     side: float = parameter(1.0, "of the sheets, m")
     gap: float = parameter(0.012, "between the sheets at the start, m")
-    radius: float = parameter(0.25, "of the ball, m")
-    end: float = parameter(2.0, "length of the run, s")
-    frames: int = parameter(48, "frames to write")
+    radius: float = parameter(0.3, "of the ball, m")
+    end: float = parameter(1.0, "length of the run, s")
+    frames: int = parameter(60, "frames to write")
 
     def make_meshes(self) -> Sequence[Any]:
         """The sheets above the ball, coarse."""

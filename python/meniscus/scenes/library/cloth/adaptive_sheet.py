@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, icosphere
 from meniscus.scenes.adaptive_cloths import AdaptiveCloths, sheet_mesh
 from meniscus.scenes.scene import parameter
-from meniscus.solids import World
+from meniscus.solids import AdaptiveCloth, World
 
 
 @dataclass(kw_only=True)
@@ -34,7 +35,7 @@ class AdaptiveSheet(AdaptiveCloths):
         """The sheet, coarse."""
         return sheet_mesh((self.side, self.side), self.longest, 0.25)
 
-    def make_body(self, mesh: Any) -> Any:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """The sheet, held at two corners."""
         body = super().make_body(mesh)
         x, y, _ = mesh.vertices.T
@@ -54,6 +55,6 @@ class AdaptiveSheet(AdaptiveCloths):
         """The ball."""
         return [self.ball()] if self.radius > 0 else []
 
-    def rest_view(self, sheet: int, rest: Any) -> Any:
+    def rest_view(self, sheet: int, rest: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Beside the sheet."""
         return np.stack([rest[:, 0] + 1.1 * self.side, 0 * rest[:, 1] - 0.2, rest[:, 1] - 0.2 * self.side], axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.adaptive_cloths import AdaptiveCloths
 from meniscus.scenes.scene import parameter
+from meniscus.solids import AdaptiveCloth
 
 
 @dataclass(kw_only=True)
@@ -46,7 +47,7 @@ class AdaptiveStrip(AdaptiveCloths):
         h = self.length / cells
         return cloth_mesh(cells + 1, across, (self.length + h, self.width), origin=(-h, -0.5 * self.width, 0.0))
 
-    def make_body(self, mesh: Any) -> Any:
+    def make_body(self, mesh: TriangleMesh) -> AdaptiveCloth:
         """The strip, clamped."""
         body = super().make_body(mesh)
         body.pin(mesh.vertices[:, 0] < 1e-9)
@@ -54,7 +55,7 @@ class AdaptiveStrip(AdaptiveCloths):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all cloth; with the place of the end, relative to the length."""
-        x = self.world.bodies[0].positions
-        rest = self.world.bodies[0].rest  # type: ignore[attr-defined]
+        strip = self.sheets()[0]
+        x, rest = strip.positions, strip.rest
         tip = x[np.isclose(rest[:, 0], rest[:, 0].max())].mean(axis=0)
         return {**super().report(time), "tip along": float(tip[0] / self.length), "tip down": float(-tip[2] / self.length)}
