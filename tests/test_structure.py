@@ -59,6 +59,7 @@ CLASSES_OVER = {
     "meniscus.coupling.water.kdsm_water.KDSMWater": (4, 68),
     "meniscus.fluids.exchange.open_liquid.OpenLiquid": (5, 71),
     "meniscus.fluids.liquid.solver.LiquidSolver": (6, 85),
+    "meniscus.fluids.voronoi.solver.VoronoiLiquid": (4, 72),
     "meniscus.fluids.particles.solver.ParticleLiquidSolver": (5, 71),
     "meniscus.fluids.tetrahedra.vof.TetVOF": (5, 94),
     "meniscus.fluids.tetrahedra.water.TetWater": (4, 71),

@@ -189,6 +189,7 @@ def inside_out(mesh: ms.mesh.TriangleMesh) -> ms.mesh.TriangleMesh:
         (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball), (np.nan, 0, 0)), "gravity"),
         (lambda ball: LiquidSampling(samples="none"), "samples must be one of"),
         (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball)).step(-1.0), "dt must be positive"),
+        (lambda ball: VoronoiLiquid(BOX, 0.1, ms.surface.TrackedSurface(ball), surface_tension=70.0).step(0.1), "surface tension allows"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Callable[[ms.mesh.TriangleMesh], Any], match: str) -> None:

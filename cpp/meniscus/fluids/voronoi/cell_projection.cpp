@@ -42,11 +42,11 @@ void CellProjection::number(const LiquidCells& cells) {
   const std::size_t parts = cells.closed.size();
   std::vector<Index> next(parts + 1, 0);
   for (const std::int32_t p : cells.part)
-    if (p >= 0) ++next[static_cast<std::size_t>(p) + 1];
+    if (p >= 0) ++next[p + 1];
   for (std::size_t p = 0; p < parts; ++p) next[p + 1] += next[p];
   system_.regions.resize(parts);
   for (std::size_t p = 0; p < parts; ++p) system_.regions[p] = {next[p], next[p + 1], cells.closed[p] != 0};
-  cell_.resize(static_cast<std::size_t>(next[parts]));
+  cell_.resize(next[parts]);
   unknown_.assign(cells.part.size(), -1);
   for (std::size_t i = 0; i < cells.part.size(); ++i) {
     if (cells.part[i] < 0) continue;

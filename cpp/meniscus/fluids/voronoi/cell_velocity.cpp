@@ -3,6 +3,8 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/voronoi/fit_inverse.hpp"
 
+#include <cmath>
+
 namespace meniscus::fluids {
 namespace {
 
@@ -222,7 +224,7 @@ void CellVelocity::sum_moments() {
 }
 
 void CellVelocity::invert() {
-  inverse_.resize(static_cast<std::size_t>(fitted_));
+  inverse_.resize(fitted_);
   parallel_for(0, fitted_, fit_chunk, [&](Index begin, Index end) {
     for (Index e = begin; e < end; ++e) {
       const std::int32_t i = site_[e];
@@ -337,7 +339,7 @@ void CellVelocity::fit(const mesh::VoronoiMesh& mesh, const LiquidCells& cells, 
   cells_ = &cells;
   options_ = options;
   list_entries();
-  const auto n = static_cast<std::size_t>(fitted_);
+  const Index n = fitted_;
   moments_.resize(n);
   u_.assign(n, Point::Zero());
   gradient_.assign(n, Eigen::Matrix3d::Zero());

@@ -66,7 +66,7 @@ class CellVelocity {
   using Inverse = std::array<double, 78>;
 
   std::span<const std::int32_t> members(std::int32_t entry) const {
-    return {members_.data() + member_start_[entry], static_cast<std::size_t>(member_start_[entry + 1] - member_start_[entry])};
+    return std::span(members_).subspan(member_start_[entry], member_start_[entry + 1] - member_start_[entry]);
   }
   bool has_member(std::int32_t entry, std::int32_t site) const;
   bool coupled(std::int32_t face, std::int32_t site) const;

@@ -78,7 +78,7 @@ class Triangulation {
     // Marks, of which insertions need no more, become the numbers of the cells.
     std::int32_t count = 0;
     for (std::size_t c = 0; c < cells_.size(); ++c) marks_[c] = marks_[c] == removed || cells_[c].is_infinite() ? -1 : count++;
-    result.tets.reserve(static_cast<std::size_t>(count));
+    result.tets.reserve(count);
     result.neighbours.reserve(result.tets.capacity());
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       if (marks_[c] < 0) continue;

@@ -18,7 +18,7 @@ std::size_t slot_of(const Tet& t, std::int32_t v) {
 
 EdgeRings::EdgeRings(const LinkedTets& linked, std::int32_t vertices) {
   std::vector<std::uint8_t> done(linked.tets.size(), 0);
-  edges.reserve(8 * static_cast<std::size_t>(vertices) + 1);
+  edges.reserve(8 * Index{vertices} + 1);
   tets.reserve(6 * linked.tets.size());
   for (std::size_t t = 0; t < linked.tets.size(); ++t) {
     if (t % 65536 == 0) check_interrupt();

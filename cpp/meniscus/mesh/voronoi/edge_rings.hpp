@@ -22,7 +22,7 @@ struct EdgeRings {
   EdgeRings(const LinkedTets& linked, std::int32_t vertices);
   Index size() const { return static_cast<Index>(edges.size()) - 1; }
   std::span<const std::int32_t> ring(Index edge) const {
-    return {tets.data() + edges[edge].start, static_cast<std::size_t>(edges[edge + 1].start - edges[edge].start)};
+    return std::span(tets).subspan(edges[edge].start, edges[edge + 1].start - edges[edge].start);
   }
 };
 

@@ -25,7 +25,7 @@ void TetWalk::build(const LinkedTets& linked, std::span<const Point> points, Ind
     cells_[d] = std::clamp(static_cast<Index>(size[d] / edge), Index{1}, most_starts);
     per_cell_[d] = static_cast<double>(cells_[d]) / size[d];
   }
-  starts_.assign(static_cast<std::size_t>(product<3>(cells_)), -1);
+  starts_.assign(product<3>(cells_), -1);
   for (std::size_t t = 0; t < tets_.size(); ++t)
     for (const std::int32_t v : tets_[t])
       if (v < sites) {

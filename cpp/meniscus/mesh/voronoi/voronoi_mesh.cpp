@@ -147,8 +147,8 @@ VoronoiMesh::VoronoiMesh(std::span<const Point> sites, const Box& box) : sites_(
 
   // First the measures of all faces, then the corners of those that have an area.
   const Index n = rings.size();
-  std::vector<PolygonMeasure> measure(static_cast<std::size_t>(n));
-  std::vector<std::int64_t> corners(static_cast<std::size_t>(n));
+  std::vector<PolygonMeasure> measure(n);
+  std::vector<std::int64_t> corners(n);
   const auto with_corners = [&](Index edge, PlanePolygon& polygon, std::vector<Point>& scratch, auto&& use) {
     const Point way = points_[rings.edges[edge].b] - points_[rings.edges[edge].a];
     const double distance = way.norm();
@@ -176,7 +176,7 @@ VoronoiMesh::VoronoiMesh(std::span<const Point> sites, const Box& box) : sites_(
   distances_.resize(edge_of.size());
   centroids_.resize(edge_of.size());
   normals_.resize(edge_of.size());
-  corners_.resize(static_cast<std::size_t>(corner_start_.back()));
+  corners_.resize(corner_start_.back());
   parallel_for(0, count, voronoi_chunk, [&](Index begin, Index end) {
     PlanePolygon polygon;
     std::vector<Point> scratch;
@@ -255,7 +255,7 @@ void VoronoiMesh::list_faces_of_cells() {
 }
 
 void VoronoiMesh::measure_cells() {
-  volumes_.resize(static_cast<std::size_t>(sites_));
+  volumes_.resize(sites_);
   parallel_for(0, sites_, voronoi_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       double sum = 0;

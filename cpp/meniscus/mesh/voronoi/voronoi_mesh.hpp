@@ -36,7 +36,7 @@ class VoronoiMesh {
   const Box& box() const { return box_; }
   /// The sites, and behind them the eight outside.
   std::span<const Point> points() const { return points_; }
-  std::span<const Point> sites() const { return {points_.data(), static_cast<std::size_t>(sites_)}; }
+  std::span<const Point> sites() const { return std::span(points_).first(sites_); }
   std::span<const Tet> tets() const { return linked_.tets; }
   std::span<const Tet> neighbours() const { return linked_.neighbours; }
 
@@ -50,7 +50,7 @@ class VoronoiMesh {
   std::span<const double> distances() const { return distances_; }
   /// Corners of the polygon of a face, counter-clockwise about the normal.
   std::span<const Point> polygon(Index face) const {
-    return {corners_.data() + corner_start_[face], static_cast<std::size_t>(corner_start_[face + 1] - corner_start_[face])};
+    return std::span(corners_).subspan(corner_start_[face], corner_start_[face + 1] - corner_start_[face]);
   }
   std::span<const Point> polygon_corners() const { return corners_; }
   std::span<const std::int64_t> polygon_starts() const { return corner_start_; }
@@ -59,7 +59,7 @@ class VoronoiMesh {
   std::span<const double> volumes() const { return volumes_; }
   /// The faces of a cell, ascending.
   std::span<const std::int32_t> faces_of(Index cell) const {
-    return {cell_faces_.data() + cell_start_[cell], static_cast<std::size_t>(cell_start_[cell + 1] - cell_start_[cell])};
+    return std::span(cell_faces_).subspan(cell_start_[cell], cell_start_[cell + 1] - cell_start_[cell]);
   }
 
   /// The walks through the tetrahedra.

@@ -41,7 +41,8 @@ def pool_surface(box: npt.ArrayLike, level: float | Callable[[Floats], npt.Array
         counts[axis] = max(round(float(middle.mean() - low[axis]) / edge), 1)
     else:
         counts[axis] = max(round((_checks.number("level", level) - low[axis]) / edge), 1)
-    block = tet_block(*map(int, counts), size=tuple(size), origin=tuple(low), pattern="five").boundary
+    nx, ny, nz = (int(count) for count in counts)
+    block = tet_block(nx, ny, nz, size=tuple(size), origin=tuple(low), pattern="five").boundary
     used, numbers = np.unique(block.triangles, return_inverse=True)
     x, triangles = np.array(block.vertices)[used], numbers.reshape(-1, 3).astype(np.int32)
     heights = np.asarray(level(x[:, across]), np.float64) if callable(level) else np.full(len(x), float(level))

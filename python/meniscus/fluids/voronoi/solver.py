@@ -216,6 +216,17 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
             centroids = rows[:, 1:4] / rows[:, :1]
         return PartVolumes(rows[:, 0].copy(), self.targets.copy(), rows[:, 4].copy(), centroids, self._given)
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds that each stage of the last step has taken."""
+        return dict(self.stage_seconds)
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds. Raises ValueError for one that is beyond what an explicit surface tension allows."""
+        if self._capillary_step() < dt:
+            raise ValueError(f"dt must be at most {self._capillary_step():g} s, which surface tension allows, not {dt:g} s")
+        super().begin(dt)
+
     def energy(self) -> tuple[float, float, float]:
         """Return the kinetic energy, that in the gravity (zero at the origin), and that of the free surface, J."""
         cells = self._now()
@@ -241,9 +252,14 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         if speed > 0 or pull > 0:
             # With the speed at the end of the step: speed dt + pull dt^2 is the way.
             limits.append(2 * courant * h / (speed + math.sqrt(speed**2 + 4 * pull * courant * h)))
-        if self.surface_tension:
-            limits.append(capillary * math.sqrt(self.density * h**3 / (2 * math.pi * self.surface_tension)))
+        limits.append(capillary * self._capillary_step())
         return min(limits)
+
+    def _capillary_step(self) -> float:
+        """Return the longest step (s) at which explicit surface tension is stable: the shortest capillary wave passes less than a cell."""
+        if not self.surface_tension:
+            return math.inf
+        return math.sqrt(self.density * self.cell_size**3 / (2 * math.pi * self.surface_tension))
 
     @stage(positive=True)
     def track(self, dt: float) -> None:

@@ -37,10 +37,10 @@ class VoronoiMesh(MemoryOwner):
         if corners.shape != (2, 3):
             raise ValueError(f"box must have two corners of three numbers each, not shape {corners.shape}")
         self._low, self._high = (np.array(corner) for corner in corners)
-        self._core: Any = _mesh.VoronoiMesh(np.ascontiguousarray(x), self._low, self._high)
+        self._core: _mesh.VoronoiMesh = _mesh.VoronoiMesh(np.ascontiguousarray(x), self._low, self._high)
 
     @classmethod
-    def of_core(cls, core: Any, box: tuple[Floats, Floats]) -> VoronoiMesh:
+    def of_core(cls, core: _mesh.VoronoiMesh, box: tuple[Floats, Floats]) -> VoronoiMesh:
         """Return the cells that the compiled core has built."""
         self = cls.__new__(cls)
         self._core = core
