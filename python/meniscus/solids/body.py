@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,7 @@ from meniscus.solids.options import (
     step_info,
     step_options,
 )
-
-if TYPE_CHECKING:
-    from meniscus.solids.cloth.remesher import ClothRemesher
+from meniscus.solids.remeshing import BodyRemesher
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -110,7 +108,7 @@ class DeformableBody(NodeConstraints, Stateful):
     generation = 0
     """How often the mesh of the body has become another one."""
 
-    remesher: ClothRemesher | None = None
+    remesher: BodyRemesher | None = None
     """What changes the mesh of the body between loops of its world; None for most bodies."""
 
     # --- state ---------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "meniscus/solids/cloth/sheet_sizing.hpp"
-#include "meniscus/surface/tracking/butterfly.hpp"
+#include "meniscus/surface/tracking/placement/butterfly.hpp"
 #include "meniscus/surface/tracking/edge_collapse.hpp"
 
 namespace meniscus::solids {

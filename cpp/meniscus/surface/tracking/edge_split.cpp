@@ -1,7 +1,7 @@
 #include "meniscus/surface/tracking/edge_split.hpp"
 
 #include "meniscus/core/cancellation.hpp"
-#include "meniscus/surface/tracking/butterfly.hpp"
+#include "meniscus/surface/tracking/placement/butterfly.hpp"
 #include "meniscus/surface/tracking/edge_lists.hpp"
 
 namespace meniscus::surface {

@@ -1,6 +1,6 @@
 /// Split of edges: each gets a vertex on the smooth surface through its neighbours, or in its middle.
 ///
-/// Source: Brochu 2012, section 3.2.4 (edge split); places as in `butterfly.hpp`.
+/// Source: Brochu 2012, section 3.2.4 (edge split); places as in `placement/butterfly.hpp`.
 #pragma once
 
 #include "meniscus/surface/tracking/surface_editor.hpp"

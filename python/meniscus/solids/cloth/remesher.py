@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +12,14 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.cloth.reports import RemeshReport, refusals
+from meniscus.solids.remeshing import AnyWorld
 from meniscus.surface.tracking.carried import SurfaceShape
 from meniscus.surface.tracking.events import EVENT_KIND, SurfaceEvents
 
-if TYPE_CHECKING:
-    from meniscus.solids.cloth.adaptive_cloth import AdaptiveCloth
-    from meniscus.solids.world import World
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+AnyCloth = Any
+"""An `AdaptiveCloth`, which knows this module."""
 
 # Thickness where none is given, relative to the shortest wanted edge; the largest that may be given.
 _THICKNESS, _THICKEST = 0.25, 0.4
@@ -29,12 +28,13 @@ _THICKNESS, _THICKEST = 0.25, 0.4
 class ClothRemesher:
     """What remeshes one cloth: when a world asks for it, or at once. See `AdaptiveCloth.remesh`."""
 
-    def __init__(self, cloth: AdaptiveCloth) -> None:
+    def __init__(self, cloth: AnyCloth) -> None:
         self.cloth = cloth
         self.editor = _solids.SheetEditor()
 
-    def thickness_for(self, surface: object, thickness: float | None, remesh_every: int = 1, **options: object) -> float:
+    def thickness_for(self, surface: object, thickness: float | None, **options: object) -> float:
         """Check what `World.add` was given, and return the thickness."""
+        every = options.pop("remesh_every", 1)
         if options:
             raise TypeError(f"{_checks.join(sorted(options))} are options of other bodies, not of {type(self.cloth).__name__}")
         if surface is not None:
@@ -43,17 +43,17 @@ class ClothRemesher:
         h = _THICKNESS * shortest if thickness is None else _checks.number("thickness", thickness)
         if h > _THICKEST * shortest:
             raise ValueError(f"edges of {shortest:g} m are too short for a thickness of {h:g} m: at most {_THICKEST:g} of an edge")
-        self.cloth.remesh_every = _checks.integer("remesh_every", remesh_every, 0)
+        self.cloth.remesh_every = _checks.integer("remesh_every", every, 0)
         return h
 
-    def before_loop(self, world: World) -> None:
+    def before_loop(self, world: AnyWorld) -> None:
         """Remesh if it is due."""
         cloth = self.cloth
         cloth.loops += 1
         if cloth.remesh_every and (cloth.loops - 1) % cloth.remesh_every == 0:
             cloth.remesh(world)
 
-    def remesh(self, world: World | None) -> RemeshReport:
+    def remesh(self, world: AnyWorld | None) -> RemeshReport:
         """See `AdaptiveCloth.remesh`."""
         cloth = self.cloth
         if world is not None:
@@ -68,12 +68,12 @@ class ClothRemesher:
         held[cloth.constrained] = True
         fits |= held[edges].all(axis=1)
         if fits.all() or (world is not None and len(world.loop.deactivated)):
-            cloth.remeshed = RemeshReport(vertices=len(cloth), triangles=len(cloth.triangles), in_bounds=bounds)
-            return cloth.remeshed
+            cloth.remeshed = report = RemeshReport(vertices=len(cloth), triangles=len(cloth.triangles), in_bounds=bounds)
+            return report
         found = self.editor.improve(sheet_arrays(cloth), *surroundings(cloth, world), cloth._core_options)
         return self._take_result(found, bounds, world)
 
-    def apply(self, kind: str, edges: npt.ArrayLike, world: World | None) -> RemeshReport:
+    def apply(self, kind: str, edges: npt.ArrayLike, world: AnyWorld | None) -> RemeshReport:
         """See `AdaptiveCloth.apply`."""
         cloth = self.cloth
         rows = np.ascontiguousarray(edges, np.int32)
@@ -85,7 +85,7 @@ class ClothRemesher:
         found = self.editor.apply(sheet_arrays(cloth), *surroundings(cloth, world), cloth._core_options, chosen, rows)
         return self._take_result(found, 1.0, world)
 
-    def _take_result(self, found: tuple[Any, ...], bounds: float, world: World | None) -> RemeshReport:
+    def _take_result(self, found: tuple[Any, ...], bounds: float, world: AnyWorld | None) -> RemeshReport:
         """Become what the editor has made."""
         cloth = self.cloth
         x, v, rest, _, triangles, counts, core_events = found
@@ -106,7 +106,7 @@ class ClothRemesher:
             cloth.generation += 1
             if world is not None and known is not None:
                 _renumber(world, *known, numbers, len(x))
-        cloth.remeshed = RemeshReport(
+        cloth.remeshed = report = RemeshReport(
             splits=done[0],
             flips=done[1],
             collapses=done[2],
@@ -118,17 +118,17 @@ class ClothRemesher:
             energy=(before, cloth.energy()),
             in_bounds=bounds,
         )
-        return cloth.remeshed
+        return report
 
 
-def sheet_arrays(cloth: AdaptiveCloth) -> _solids.SheetArrays:
+def sheet_arrays(cloth: AnyCloth) -> _solids.SheetArrays:
     """Return the cloth as the compiled core takes it."""
     held = np.zeros(len(cloth), np.bool_)
     held[cloth.constrained] = True
     return _solids.SheetArrays(cloth.positions, cloth.velocities, cloth._rest, held, cloth._triangles)
 
 
-def surroundings(cloth: DeformableBody, world: World | None) -> tuple[Floats, Ints]:
+def surroundings(cloth: DeformableBody, world: AnyWorld | None) -> tuple[Floats, Ints]:
     """Return vertices (n, 3), m, and triangles (m, 3) of all else in a world."""
     if world is None:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
@@ -152,7 +152,7 @@ def _renumbered(sheet: Mapping[str, Any], numbers: Ints) -> dict[str, Any]:
     return {**own, "normals": sheet["normals"], "on_paths": [numbers[where] for where in sheet["on_paths"]]}
 
 
-def _renumber(world: World, size: int, place: slice, numbers: Ints, count: int) -> None:
+def _renumber(world: AnyWorld, size: int, place: slice, numbers: Ints, count: int) -> None:
     """Tell a world of so many nodes that those of a body in `place` have other numbers, and are `count`."""
     all_numbers = np.arange(size, dtype=np.int32)
     all_numbers[place] = np.where(numbers >= 0, numbers + place.start, -1)

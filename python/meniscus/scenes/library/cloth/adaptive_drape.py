@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, icosphere
-from meniscus.scenes.adaptive_cloths import AdaptiveCloths, sheet_mesh
+from meniscus.scenes.bodies.adaptive_cloths import AdaptiveCloths, sheet_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.solids import World
 

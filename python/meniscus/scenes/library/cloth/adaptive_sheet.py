@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, icosphere
-from meniscus.scenes.adaptive_cloths import AdaptiveCloths, sheet_mesh
+from meniscus.scenes.bodies.adaptive_cloths import AdaptiveCloths, sheet_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.solids import AdaptiveCloth, World
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus.mesh import TriangleMesh, cloth_mesh
-from meniscus.scenes.adaptive_cloths import AdaptiveCloths
+from meniscus.scenes.bodies.adaptive_cloths import AdaptiveCloths
 from meniscus.scenes.scene import parameter
 from meniscus.solids import AdaptiveCloth
 

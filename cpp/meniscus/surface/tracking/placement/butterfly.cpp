@@ -1,4 +1,4 @@
-#include "meniscus/surface/tracking/butterfly.hpp"
+#include "meniscus/surface/tracking/placement/butterfly.hpp"
 
 #include "meniscus/surface/tracking/surface_editor.hpp"
 
