@@ -48,7 +48,7 @@ def test_inactive_hairs_have_the_kinematic_bits() -> None:
     hairs.activate([3, 7])
     of = np.repeat(np.arange(30), 9)
     for k in range(1, 5):
-        hairs.advance(1 / 96)
+        hairs.step(1 / 96)
         x = coat.positions(k / 96)
         still = ~np.isin(of, [3, 7])
         assert np.array_equal(hairs.positions[still], x[still])
@@ -60,7 +60,7 @@ def test_an_active_hair_without_loads_stays_and_stiff_bindings_follow() -> None:
     hairs = SimulatedHairs(coat, HairSimulation(gravity=(0, 0, 0)))
     hairs.activate([0, 1])
     for _ in range(5):
-        hairs.advance(1 / 96)
+        hairs.step(1 / 96)
     assert np.abs(hairs.positions - coat.positions(0.0)).max() < 1e-6
     far = []
     for binding in (0.1, 1.0, 10.0, 1e6):
@@ -68,7 +68,7 @@ def test_an_active_hair_without_loads_stays_and_stiff_bindings_follow() -> None:
         swung.activate(np.ones(30, bool))
         worst = 0.0
         for k in range(1, 9):
-            swung.advance(1 / 96)
+            swung.step(1 / 96)
             worst = max(worst, float(np.abs(swung.positions - swung.coat.positions(k / 96)).max()))
         far.append(worst)
     assert (np.diff(far) < 0).all()
@@ -81,14 +81,14 @@ def test_hairs_return_as_a_critically_damped_spring() -> None:
     hairs = SimulatedHairs(coat, o)
     hairs.activate([4])
     for _ in range(6):
-        hairs.advance(1 / 96)
+        hairs.step(1 / 96)
     before, speed, rest = hairs.positions.copy(), hairs._velocities.copy(), coat.positions(0.0)
     hairs.release([4])
     assert np.array_equal(hairs.positions, before)
     start, w = hairs.time, 5 / 0.2
     e0 = before - rest
     for k in range(1, 5):
-        hairs.advance(1 / 96)
+        hairs.step(1 / 96)
         age = hairs.time - start
         expected = rest + (e0 + (speed + w * e0) * age) * np.exp(-w * age)
         assert hairs.positions == pytest.approx(expected, abs=1e-10)
@@ -96,7 +96,7 @@ def test_hairs_return_as_a_critically_damped_spring() -> None:
             # Continuous in position and velocity: the first step goes on with the old speed.
             assert np.abs(hairs.positions - before - speed / 96).max() < 0.5 * np.abs(speed).max() / 96 + w**2 * np.abs(e0).max() / 96**2
     for _ in range(150):
-        hairs.advance(1 / 384)
+        hairs.step(1 / 384)
     assert not hairs.returning.any()
     assert np.array_equal(hairs.positions, coat.positions(hairs.time))
 
@@ -111,7 +111,7 @@ def test_hairs_near_a_solid_are_activated_and_kept_out() -> None:
     assert np.array_equal(hairs.active, distance < 0.01)
     assert 0 < hairs.active.sum() < 50
     for _ in range(5):
-        hairs.advance(1 / 96, (solid,))
+        hairs.step(1 / 96, (solid,))
     moving = np.ones((200, 9), bool)
     moving[:, 0] = False
     inside = solid.signed_distance(hairs.positions, hairs.time).reshape(200, 9)[hairs.active][:, 1:]

@@ -167,7 +167,7 @@ class SimulatedHairs:
 
     # --- time --------------------------------------------------------------------------------------------------------------------
 
-    def advance(self, dt: float, solids: tuple[Solid, ...] = ()) -> None:
+    def step(self, dt: float, solids: tuple[Solid, ...] = ()) -> None:
         """Go on by dt seconds. Active hairs are kept out of the creature and of `solids`.
 
         Raises:
