@@ -215,6 +215,17 @@ void bind_cell_velocity(py::module_& m) {
             interruptible([&] { self.at(x, p, values); });
             return out;
           },
+          py::arg("points"), py::arg("anchors"))
+      .def(
+          "carried",
+          [](const CellVelocity& self, const py::array& points, const py::array& anchors) {
+            const auto x = positions_of(points, "points");
+            const std::span p{data_of<std::int32_t>(anchors, "anchors", std::ssize(x)), x.size()};
+            Floats out({std::ssize(x), py::ssize_t{3}});
+            const auto values = points_into(out, "out", std::ssize(x));
+            interruptible([&] { self.carried(x, p, values); });
+            return out;
+          },
           py::arg("points"), py::arg("anchors"));
   m.def(
       "advect_faces",

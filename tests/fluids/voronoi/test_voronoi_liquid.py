@@ -195,3 +195,19 @@ def inside_out(mesh: ms.mesh.TriangleMesh) -> ms.mesh.TriangleMesh:
 def test_what_makes_no_sense_is_refused(make: Callable[[ms.mesh.TriangleMesh], Any], match: str) -> None:
     with pytest.raises((ValueError, TypeError), match=match):
         make(ms.mesh.icosphere(2, 0.2, (0.5, 0.5, 0.5)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("centre", [(0.5, 0.5, 0.5), (0.3, 0.45, 0.3)])
+def test_a_ball_that_falls_onto_a_dry_floor_stays_in_the_box(centre: tuple[float, float, float]) -> None:
+    """Three cells to the radius. Without anything against it, four fifths leave through the floor in a second."""
+    ball = ms.mesh.icosphere(3)
+    mesh = ms.mesh.TriangleMesh(0.25 * ball.vertices + np.array(centre), ball.triangles)
+    surface = ms.surface.TrackedSurface(mesh, edge_length=0.08)
+    one = ms.fluids.VoronoiLiquid(((0, 0, 0), (1, 1, 1)), cell_size=0.08, surface=surface)
+    start = one.volume_report().volumes.sum()
+    while one.time < 1.0:
+        one.step(min(one.max_dt(), 0.02))
+        assert abs(one.volume_report().volumes.sum() / start - 1) < 0.1
+        assert np.abs(surface.vertices - 0.5).max() < 0.5 + 0.08
+    assert abs(one.volume_report().volumes.sum() / start - 1) < 0.05

@@ -4,6 +4,9 @@
 #include "meniscus/fluids/voronoi/fit_inverse.hpp"
 
 #include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -405,6 +408,47 @@ void CellVelocity::at(std::span<const Point> points, std::span<const std::int32_
     for (Index i = begin; i < end; ++i) {
       std::int32_t tet = mesh_->walk().start(points[i]);
       out[i] = at(points[i], anchors.empty() ? anchor_at(points[i], tet) : anchors[i], tet);
+    }
+  });
+}
+
+/// Whether the closest of the four sites around a point is in the liquid.
+bool CellVelocity::wet(const Point& p, std::int32_t tet) const {
+  const mesh::TetPlace place = mesh_->walk().place(p, tet);
+  std::int32_t closest = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::int32_t v : mesh_->tets()[place.tet]) {
+    if (v >= mesh_->size()) continue;
+    const double square = (mesh_->sites()[v] - p).squaredNorm();
+    if (square < least) std::tie(closest, least) = std::pair(v, square);
+  }
+  return closest >= 0 && cells_->part[closest] >= 0;
+}
+
+Point CellVelocity::carried(const Point& p, std::int32_t anchor, std::int32_t& tet) const {
+  Point u = at(p, anchor, tet);
+  const Point x = p.cwiseMax(mesh_->box().low).cwiseMin(mesh_->box().high);
+  for (int a = 0; a < 3; ++a)
+    for (const double wall : {mesh_->box().low[a], mesh_->box().high[a]}) {
+      const double part = 1 - std::abs(x[a] - wall) / options_.cell;
+      if (!(part > 0)) continue;
+      Point y = x;
+      y[a] = wall;
+      std::int32_t there = tet;
+      if (part == 1) {
+        u[a] = 0;
+      } else if (wet(y, there)) {
+        u[a] -= part * at(y, anchor, there)[a];
+      }
+    }
+  return u;
+}
+
+void CellVelocity::carried(std::span<const Point> points, std::span<const std::int32_t> anchors, std::span<Point> out) const {
+  parallel_for(0, std::ssize(points), fit_chunk, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      std::int32_t tet = mesh_->walk().start(points[i]);
+      out[i] = carried(points[i], anchors[i], tet);
     }
   });
 }

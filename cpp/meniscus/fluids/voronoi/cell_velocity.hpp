@@ -47,6 +47,10 @@ class CellVelocity {
   /// The same for many, in parallel; without anchors, with those closest to the points.
   void at(std::span<const mesh::Point> points, std::span<const std::int32_t> anchors, std::span<mesh::Point> out) const;
   void anchor_at(std::span<const mesh::Point> points, std::span<std::int32_t> out) const;
+  /// The velocity that carries a point of the surface: as `at`, but nothing goes through walls. What the fits have across a wet
+  /// wall is taken away there, and less of it up to a cell from there; beyond a wall there is only motion along it.
+  mesh::Point carried(const mesh::Point& p, std::int32_t anchor, std::int32_t& tet) const;
+  void carried(std::span<const mesh::Point> points, std::span<const std::int32_t> anchors, std::span<mesh::Point> out) const;
   /// The velocity of a site, in its part or the first one near it; zero where none is known.
   mesh::Point at_site(std::int32_t site) const { return head_[site] < 0 ? mesh::Point(mesh::Point::Zero()) : u_[head_[site]]; }
   /// The greatest speed in the liquid, m/s.
@@ -69,6 +73,7 @@ class CellVelocity {
     return std::span(members_).subspan(member_start_[entry], member_start_[entry + 1] - member_start_[entry]);
   }
   bool has_member(std::int32_t entry, std::int32_t site) const;
+  bool wet(const mesh::Point& p, std::int32_t tet) const;
   bool coupled(std::int32_t face, std::int32_t site) const;
   bool linked(std::int32_t a, std::int32_t b) const;
   std::int32_t walk(std::int32_t anchor, const mesh::Point& p) const;

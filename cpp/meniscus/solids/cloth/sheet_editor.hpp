@@ -9,8 +9,8 @@
 #pragma once
 
 #include "meniscus/solids/cloth/sheet_sizing.hpp"
-#include "meniscus/surface/tracking/placement/butterfly.hpp"
 #include "meniscus/surface/tracking/edge_collapse.hpp"
+#include "meniscus/surface/tracking/placement/butterfly.hpp"
 
 namespace meniscus::solids {
 

@@ -26,7 +26,8 @@ struct SheetOptions {
   /// wanted, rad.
   double turn = 0.35;
   SheetSizing sizing = SheetSizing::curvature;
-  /// Edges of a size above `split_above` are split, those below `collapse_below` collapse if no edge gets one above `collapse_to`.
+  /// Edges of a size above `split_above` are split, those below `collapse_below` collapse if no edge gets one above
+  /// `collapse_to`.
   double collapse_below = 0.4, collapse_to = 0.95, split_above = 1.25;
   /// Wanted lengths grow at most by this times the distance.
   double grading = 0.5;

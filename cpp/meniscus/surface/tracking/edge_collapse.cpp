@@ -1,8 +1,8 @@
 #include "meniscus/surface/tracking/edge_collapse.hpp"
 
 #include "meniscus/core/cancellation.hpp"
-#include "meniscus/surface/tracking/placement/butterfly.hpp"
 #include "meniscus/surface/tracking/edge_lists.hpp"
+#include "meniscus/surface/tracking/placement/butterfly.hpp"
 #include "meniscus/surface/tracking/separation.hpp"
 
 #include <cmath>

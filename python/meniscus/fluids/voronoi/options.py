@@ -87,7 +87,7 @@ class VoronoiLiquidOptions:
     corrections: int = 1
     advection: CellAdvection = "increments"
     curvature_limit: float = 8.0
-    volume_correction: bool = False
+    volume_correction: bool = True
     step_numbers: tuple[float, float] = (1.0, 0.5)
     tolerance: float = 1e-8
     max_iterations: int = 200

@@ -25,6 +25,7 @@ from meniscus.surface.tracking.tracked_surface import TrackedSurface
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+_BEYOND = 1e-3  # cells that the surface may get beyond a wall
 _MOST_CUTS = 20  # of a motion, where contacts end it early
 _MOST_MOTIONS = 16  # of a step, where parts touch
 _APPROACH = 0.08  # cells that the surface moves by in each of them, or more
@@ -98,6 +99,7 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         self._physics = CellPhysics(
             ends, _checks.positive("cell_size", cell_size), tension, _checks.number("air_pressure", air_pressure), o
         )
+        self._walls = ends[0] - _BEYOND * self.cell_size, ends[1] + _BEYOND * self.cell_size
         self.density = _checks.positive("density", density)
         self.gravity = np.array(_checks.vector("gravity", gravity, 3))
         self.solid = solid
@@ -287,10 +289,12 @@ class VoronoiLiquid(Solver[VoronoiLiquidReport]):
         for _ in range(_MOST_CUTS):
             x = np.array(self.surface.vertices)
             anchors = field.anchors(x)
-            way = field.at(x + 0.5 * left * field.at(x, anchors), anchors)
+            way = field.carried(x + 0.5 * left * field.carried(x, anchors), anchors)
             way *= left
             longest = max(longest, float(np.linalg.norm(way, axis=1).max(initial=0.0)))
-            motion = self.surface.move(x + way, left)
+            # What strikes a wall stops there; what has been beyond it comes no farther.
+            low, high = np.minimum(x, self._walls[0]), np.maximum(x, self._walls[1])
+            motion = self.surface.move(np.clip(x + way, low, high), left)
             pushed |= bool(motion.pushed or motion.zone_vertices or motion.fraction < 1.0)
             left *= 1.0 - motion.fraction
             if motion.fraction == 1.0:

@@ -298,7 +298,7 @@ class AdaptiveCloth(DeformableBody):
         for maker in setup["makers"]:
             self.add(maker)
 
-    def _restore_within(self, snapshot: object) -> None:
+    def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
         if isinstance(snapshot, Mapping) and isinstance(sheet := snapshot.get("sheet"), Mapping) and {*sheet} == {*self.sheet}:
             self._take_sheet(sheet, snapshot.get("positions"), snapshot.get("velocities"))
         super()._restore_within(snapshot)

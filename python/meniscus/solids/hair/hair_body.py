@@ -46,8 +46,8 @@ class StrandInfo:
 class HairBody(DeformableBody):
     """Strands of hair as a body: points with mass, springs or elastic rods between them, and roots that follow a skin.
 
-    `advance_strands` takes all strands by a direct solve each, which costs the same for any stiffness. `step` and worlds take them as a force,
-    together with other forces and contact.
+    `advance_strands` takes all strands by a direct solve each, which costs the same for any stiffness. `step` and worlds take them as a
+    force, together with other forces and contact.
 
     Altitude-spring hair has particles beside the points of the groom: `nodes` says which of the body's positions these are.
 

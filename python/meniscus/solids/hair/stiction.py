@@ -16,8 +16,8 @@ Ints = npt.NDArray[np.int32]
 class Stiction(Force):
     """Springs that join segments of different strands once they are near, and break when they are long: dry or wet friction, glue.
 
-    Add it to the body with `hair.add`; before every `step`, long springs break and near segments are joined. `advance_strands`, which solves each
-    strand alone, does not know it.
+    Add it to the body with `hair.add`; before every `step`, long springs break and near segments are joined. `advance_strands`, which
+    solves each strand alone, does not know it.
 
     Args:
         hair: the body whose strands stick.
