@@ -245,6 +245,11 @@ def test_what_is_refused_in_one_sentence() -> None:
         TrackedSurface((x, np.concatenate([t, t[:1]])))
     with pytest.raises(ValueError, match="finite"):
         TrackedSurface((np.where(np.arange(len(x))[:, None] == 3, np.nan, x), t))
+    block = ms.mesh.tet_block(2, 2, 2).boundary
+    with pytest.raises(ValueError, match=r"mesh has 1 vertices that no triangle uses; `TriangleMesh.compacted` leaves them out"):
+        TrackedSurface(block)
+    assert TrackedSurface(block.compacted()[0]).volume() == pytest.approx(1.0, abs=1e-12)
+    assert len(ms.surface.remesh(block, 0.5).triangles) > 12
     with pytest.raises(ValueError, match="must have a triangle"):
         TrackedSurface((x, t[:0]))
     with pytest.raises(ValueError, match="edge_length must be positive"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
-from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.tracking.meshes_of_shapes import shape_mesh
@@ -40,7 +40,7 @@ def remesh(
         mesh = shape_mesh(surface, length)
         target: Shape | MeshDistance = surface
     else:
-        mesh = surface_arrays(surface)
+        mesh = surface_arrays(triangle_mesh(surface).compacted()[0])
         target = MeshDistance(*mesh)
     options = TrackingOptions(lengths=(0.55, 4.0 / 3.0), curvature=curvature)
     tracked = TrackedSurface(mesh, length, topology=False, safety=safety, merge="none", options=options)

@@ -72,7 +72,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
         fixed: npt.ArrayLike | None = None,
         options: TrackingOptions | None = None,
     ) -> None:
-        x, t = surface_arrays(mesh, name="mesh")
+        x, t = _arrays_of("mesh", mesh)
         if len(t) == 0:
             raise ValueError("mesh must have a triangle")
         if edge_length is None:
@@ -222,7 +222,7 @@ class TrackedSurface(KnownNames, MemoryOwner):
         Raises:
             TypeError, ValueError: what is no surface, or one that meets this one or itself; nothing has changed.
         """
-        x, t = surface_arrays(part, name="part")
+        x, t = _arrays_of("part", part)
         with self._alone():
             n = len(self.vertices)
             vertices, triangles = np.concatenate([self.vertices, x]), np.concatenate([self.triangles, t + np.int32(n)])
@@ -432,3 +432,12 @@ class TrackedSurface(KnownNames, MemoryOwner):
     def __repr__(self) -> str:
         """One line with the counts."""
         return f"<TrackedSurface: {len(self.vertices)} vertices, {len(self.triangles)} triangles, edges of {self.edge_length:g} m>"
+
+
+def _arrays_of(name: str, surface: SurfaceLike) -> tuple[Floats, Ints]:
+    """Return vertices and triangles of a surface without loose vertices, which operations would take for ones of an edge."""
+    x, t = surface_arrays(surface, name=name)
+    loose = len(x) - len(np.unique(t))
+    if loose and len(t):
+        raise ValueError(f"{name} has {loose} vertices that no triangle uses; `TriangleMesh.compacted` leaves them out")
+    return x, t
