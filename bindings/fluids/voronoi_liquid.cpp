@@ -143,12 +143,12 @@ void bind_liquid_cells(py::module_& m) {
         auto* b = beyond.mutable_data();
         auto* r = reach.mutable_data();
         auto* p = pressure.mutable_data();
-        for (const auto& pair : self.sides)
-          for (const auto& side : pair) {
-            *b++ = static_cast<std::int8_t>(side.beyond);
-            *r++ = side.reach;
-            *p++ = side.pressure;
-          }
+        for (std::size_t i = 0; i < 2 * self.sides.size(); ++i) {
+          const auto& side = self.sides[i / 2][i % 2];
+          b[i] = static_cast<std::int8_t>(side.beyond);
+          r[i] = side.reach;
+          p[i] = side.pressure;
+        }
         return py::make_tuple(beyond, reach, pressure);
       });
 }

@@ -2,7 +2,7 @@
 
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.cloth.adaptive_cloth import AdaptiveCloth
-from meniscus.solids.cloth.options import ClothBending, ClothMaterial, ClothSizing, RemeshOptions
+from meniscus.solids.cloth.options import ClothBending, ClothMaterial, RemeshOptions, SheetSizing
 from meniscus.solids.cloth.reports import RemeshReport
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
@@ -116,7 +116,6 @@ __all__ = [
     "ClosedVolumeConstraint",
     "ClothBending",
     "ClothMaterial",
-    "ClothSizing",
     "Compliance",
     "ComponentModes",
     "ContactError",
@@ -191,6 +190,7 @@ __all__ = [
     "Sanity",
     "ShapeMatching",
     "ShapeMotion",
+    "SheetSizing",
     "ShellAltitudeSprings",
     "SoftBindings",
     "SolidContacts",

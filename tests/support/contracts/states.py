@@ -376,6 +376,7 @@ OTHERS: dict[type[Any], str] = {
     State: "abstract",
     Stateful: "a base, see core/test_state.py",
     Solver: "a base, see core/test_solver.py",
+    ms.solids.AdaptiveCloth: "its mesh is state, see solids/cloth/test_adaptive_cloth.py",
     ms.fluids.VoronoiLiquid: "its surface keeps its state, see fluids/voronoi/test_voronoi_liquid.py",
     ms.fluids.VortexSheet: "its surface keeps its state, see fluids/sheets/test_vortex_sheet.py",
     ms.grid.ScalarField: "a base of fields",

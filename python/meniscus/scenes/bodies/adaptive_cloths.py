@@ -14,7 +14,7 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.bodies.base import GREY, Surface, joined
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Touching
-from meniscus.solids import AdaptiveCloth, ClothMaterial, ClothSizing, RemeshOptions, World
+from meniscus.solids import AdaptiveCloth, ClothMaterial, RemeshOptions, SheetSizing, World
 from meniscus.solids.cloth.options import ClothBending
 
 Adaptivity = Literal["adaptive", "fixed"]
@@ -41,7 +41,7 @@ class AdaptiveCloths(Touching):
     mesh_kind: Adaptivity = parameter("adaptive", "whether cloth is remeshed, or keeps its first mesh")
     shortest: float = parameter(0.02, "edges that are wanted, m")
     longest: float = parameter(0.1, "edges that are wanted, m")
-    sizing: ClothSizing = parameter("curvature", "of the edges")
+    sizing: SheetSizing = parameter("curvature", "of the edges")
     turn: float = parameter(30.0, "of an edge of the wanted length where cloth is curved, degrees")
     density: float = parameter(0.2, "mass per area, kg/m^2")
     stretch: float = parameter(100.0, "stiffness against stretch, N/m")

@@ -15,7 +15,7 @@ from meniscus.core.stateful import exclusively
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.solids.body import DeformableBody, PreviousPositions
-from meniscus.solids.cloth.options import ClothMaterial, ClothSizing, RemeshOptions, core_options
+from meniscus.solids.cloth.options import ClothMaterial, RemeshOptions, SheetSizing, core_options
 from meniscus.solids.cloth.remesher import ClothRemesher, hold, sheet_arrays
 from meniscus.solids.cloth.reports import RemeshReport
 from meniscus.solids.cloth.rest_state import rest_areas, rest_masses, rest_of
@@ -80,7 +80,7 @@ class AdaptiveCloth(DeformableBody):
         *,
         material: ClothMaterial | None = None,
         edges: tuple[float, float] = (0.004, 0.05),
-        sizing: ClothSizing = "curvature",
+        sizing: SheetSizing = "curvature",
         options: RemeshOptions | None = None,
         gravity: Sequence[float] | Floats | None = None,
     ) -> None:

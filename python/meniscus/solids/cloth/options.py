@@ -13,9 +13,9 @@ from meniscus.solids.elements.tetrahedra import Material
 
 ClothBending = Literal["plate", "hinges", "springs"]
 """What resists bending: the curvature of the material, angles of hinges, springs across edges (as printed)."""
-ClothSizing = Literal["curvature", "tensor"]
+SheetSizing = Literal["curvature", "tensor"]
 """What wanted lengths of edges come from: the largest curvature at their ends (as printed), or curvature and compression along them."""
-SHEET_SIZING = CoreOption(ClothSizing, _solids.SheetSizing)
+SHEET_SIZING = CoreOption(SheetSizing, _solids.SheetSizing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class RemeshOptions:
             raise ValueError(f"operations are split, flip and collapse, not {sorted(unknown)[0]!r}")
 
 
-def core_options(material: ClothMaterial, edges: tuple[float, float], sizing: ClothSizing, options: RemeshOptions) -> _solids.SheetOptions:
+def core_options(material: ClothMaterial, edges: tuple[float, float], sizing: SheetSizing, options: RemeshOptions) -> _solids.SheetOptions:
     """Return the options of the compiled core."""
     core = _solids.SheetOptions()
     core.shortest, core.longest = edges

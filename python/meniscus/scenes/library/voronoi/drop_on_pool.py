@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
-from meniscus.scenes.library.voronoi.voronoi_scene import VoronoiScene
+from meniscus.scenes.bodies.voronoi_scene import VoronoiScene
 from meniscus.scenes.scene import parameter
 
 BOX = ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))

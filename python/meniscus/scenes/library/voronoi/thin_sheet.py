@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from meniscus.fluids import LiquidSampling, VoronoiLiquid, VoronoiLiquidOptions
-from meniscus.scenes.library.voronoi.voronoi_scene import VoronoiScene
+from meniscus.scenes.bodies.voronoi_scene import VoronoiScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Box
 
