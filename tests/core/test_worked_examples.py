@@ -80,6 +80,7 @@ def test_a_force_goes_through_the_battery(check: Any, default_parallelism: None)
 
 def test_every_force_of_the_package_is_in_the_battery() -> None:
     built = {type(case.build()).__name__ for case in CASES}
+    # Those that have modules of tests of their own.
     apart = {
         "FiniteElements",
         "SolidElements",
@@ -88,7 +89,7 @@ def test_every_force_of_the_package_is_in_the_battery() -> None:
         "RodForce",
         "StripForce",
         "Stiction",
-    }  # have modules of tests of their own
+    }
     assert ms.solids.FORCES.keys() - apart <= built
 
 
