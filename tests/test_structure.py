@@ -63,8 +63,9 @@ CLASSES_OVER = {
     "meniscus.fluids.particles.solver.ParticleLiquidSolver": (5, 71),
     "meniscus.fluids.tetrahedra.vof.TetVOF": (5, 94),
     "meniscus.fluids.tetrahedra.water.TetWater": (4, 71),
-    "meniscus.solids.cloth.adaptive_cloth.AdaptiveCloth": (5, 70),
+    "meniscus.solids.cloth.adaptive_cloth.AdaptiveCloth": (5, 71),
     "meniscus.solids.contact.impulse_solver.ImpulseSolver": (5, 62),
+    "meniscus.solids.hair.hair_body.HairBody": (5, 61),
     "meniscus.solids.positions_world.positions_world.PositionsWorld": (6, 75),
     "meniscus.solids.rigid.rigid_system.RigidSystem": (5, 82),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-AnyWorld = Any
+SomeWorld = Any
 """A `World`."""
 
 
@@ -14,5 +14,5 @@ class BodyRemesher(Protocol):
     def thickness_for(self, surface: object, thickness: float | None, **options: object) -> float:
         """Check what `World.add` was given, and return the thickness, m; further options are those of the body."""
 
-    def before_loop(self, world: AnyWorld) -> None:
+    def before_loop(self, world: SomeWorld) -> None:
         """Change the mesh if that is due."""

@@ -23,7 +23,7 @@ from meniscus.solids.constraints import Path
 from meniscus.solids.elements.membrane import TriangleMembrane
 from meniscus.solids.elements.plate_bending import PlateBending
 from meniscus.solids.force import Force
-from meniscus.solids.remeshing import AnyWorld
+from meniscus.solids.remeshing import SomeWorld
 from meniscus.solids.springs.altitude_and_bending import DihedralBending
 from meniscus.solids.springs.edge_springs import BendingSprings
 from meniscus.solids.springs.options import SpringOptions
@@ -190,7 +190,7 @@ class AdaptiveCloth(DeformableBody):
     # --- remeshing ------------------------------------------------------------------------------------------------------------
 
     @exclusively
-    def remesh(self, world: AnyWorld | None = None) -> RemeshReport:
+    def remesh(self, world: SomeWorld | None = None) -> RemeshReport:
         """Adapt the mesh to the shape, between loops of a world. Returns the report, also stored as `remeshed`.
 
         An error or Ctrl-C leaves everything as it was. Pairs that a world has released to pass through each other forbid it.
@@ -204,7 +204,7 @@ class AdaptiveCloth(DeformableBody):
         return self.remesher.remesh(world)
 
     @exclusively
-    def apply(self, kind: str, edges: npt.ArrayLike, world: AnyWorld | None = None) -> RemeshReport:
+    def apply(self, kind: str, edges: npt.ArrayLike, world: SomeWorld | None = None) -> RemeshReport:
         """Do one kind of operation ("split", "flip", "collapse") at edges (k, 2), one after the other, whatever their sizes and energies.
 
         Vertices are those of now. Safety, angles, outline and what is held count as in `remesh`; arguments and errors as there.

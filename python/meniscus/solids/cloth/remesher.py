@@ -12,13 +12,13 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.cloth.reports import RemeshReport, refusals
-from meniscus.solids.remeshing import AnyWorld
+from meniscus.solids.remeshing import SomeWorld
 from meniscus.surface.tracking.carried import SurfaceShape
 from meniscus.surface.tracking.events import EVENT_KIND, SurfaceEvents
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-AnyCloth = Any
+SomeCloth = Any
 """An `AdaptiveCloth`, which knows this module."""
 
 # Thickness where none is given, relative to the shortest wanted edge; the largest that may be given.
@@ -28,7 +28,7 @@ _THICKNESS, _THICKEST = 0.25, 0.4
 class ClothRemesher:
     """What remeshes one cloth: when a world asks for it, or at once. See `AdaptiveCloth.remesh`."""
 
-    def __init__(self, cloth: AnyCloth) -> None:
+    def __init__(self, cloth: SomeCloth) -> None:
         self.cloth = cloth
         self.editor = _solids.SheetEditor()
 
@@ -46,14 +46,14 @@ class ClothRemesher:
         self.cloth.remesh_every = _checks.integer("remesh_every", every, 0)
         return h
 
-    def before_loop(self, world: AnyWorld) -> None:
+    def before_loop(self, world: SomeWorld) -> None:
         """Remesh if it is due."""
         cloth = self.cloth
         cloth.loops += 1
         if cloth.remesh_every and (cloth.loops - 1) % cloth.remesh_every == 0:
             cloth.remesh(world)
 
-    def remesh(self, world: AnyWorld | None) -> RemeshReport:
+    def remesh(self, world: SomeWorld | None) -> RemeshReport:
         """See `AdaptiveCloth.remesh`."""
         cloth = self.cloth
         if world is not None:
@@ -73,7 +73,7 @@ class ClothRemesher:
         found = self.editor.improve(sheet_arrays(cloth), *surroundings(cloth, world), cloth._core_options)
         return self._take_result(found, bounds, world)
 
-    def apply(self, kind: str, edges: npt.ArrayLike, world: AnyWorld | None) -> RemeshReport:
+    def apply(self, kind: str, edges: npt.ArrayLike, world: SomeWorld | None) -> RemeshReport:
         """See `AdaptiveCloth.apply`."""
         cloth = self.cloth
         rows = np.ascontiguousarray(edges, np.int32)
@@ -85,7 +85,7 @@ class ClothRemesher:
         found = self.editor.apply(sheet_arrays(cloth), *surroundings(cloth, world), cloth._core_options, chosen, rows)
         return self._take_result(found, 1.0, world)
 
-    def _take_result(self, found: tuple[Any, ...], bounds: float, world: AnyWorld | None) -> RemeshReport:
+    def _take_result(self, found: tuple[Any, ...], bounds: float, world: SomeWorld | None) -> RemeshReport:
         """Become what the editor has made."""
         cloth = self.cloth
         x, v, rest, _, triangles, counts, core_events = found
@@ -121,14 +121,14 @@ class ClothRemesher:
         return report
 
 
-def sheet_arrays(cloth: AnyCloth) -> _solids.SheetArrays:
+def sheet_arrays(cloth: SomeCloth) -> _solids.SheetArrays:
     """Return the cloth as the compiled core takes it."""
     held = np.zeros(len(cloth), np.bool_)
     held[cloth.constrained] = True
     return _solids.SheetArrays(cloth.positions, cloth.velocities, cloth._rest, held, cloth._triangles)
 
 
-def surroundings(cloth: DeformableBody, world: AnyWorld | None) -> tuple[Floats, Ints]:
+def surroundings(cloth: DeformableBody, world: SomeWorld | None) -> tuple[Floats, Ints]:
     """Return vertices (n, 3), m, and triangles (m, 3) of all else in a world."""
     if world is None:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
@@ -152,7 +152,7 @@ def _renumbered(sheet: Mapping[str, Any], numbers: Ints) -> dict[str, Any]:
     return {**own, "normals": sheet["normals"], "on_paths": [numbers[where] for where in sheet["on_paths"]]}
 
 
-def _renumber(world: AnyWorld, size: int, place: slice, numbers: Ints, count: int) -> None:
+def _renumber(world: SomeWorld, size: int, place: slice, numbers: Ints, count: int) -> None:
     """Tell a world of so many nodes that those of a body in `place` have other numbers, and are `count`."""
     all_numbers = np.arange(size, dtype=np.int32)
     all_numbers[place] = np.where(numbers >= 0, numbers + place.start, -1)
