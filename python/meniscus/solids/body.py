@@ -15,7 +15,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
 from meniscus.core.advancing import LONGEST, OnStep, advance_in_steps
 from meniscus.core.memory import held_bytes
-from meniscus.core.state import Arguments, checked_array
+from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics.solve import ConvergenceError
@@ -33,6 +33,7 @@ from meniscus.solids.options import (
     step_info,
     step_options,
 )
+from meniscus.solids.previous_positions import PreviousPositions
 from meniscus.solids.remeshing import BodyRemesher
 
 Floats = npt.NDArray[np.float64]
@@ -400,29 +401,6 @@ def elements_of(mesh: Any) -> Ints | None:
     elements = getattr(mesh, "elements", None)
     simple = isinstance(elements, np.ndarray) and elements.ndim == 2 and elements.shape[1] in (2, 3, 4)
     return elements if simple else None
-
-
-class PreviousPositions:
-    """State of the position form of Verlet's method: the positions before the last step, and its length."""
-
-    def __init__(self, core: _solids.DeformableBody) -> None:
-        self._core = core
-
-    def snapshot(self) -> dict[str, Any] | None:
-        """Return copies; None where there are none."""
-        dt = self._core.previous_dt
-        return {"dt": dt, "positions": self._core.previous_positions()} if dt > 0 else None
-
-    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
-        """Restore the state of a snapshot. Raises TypeError or ValueError; then nothing is changed."""
-        if snapshot is None:
-            self._core.forget_previous()
-            return
-        if not isinstance(snapshot, Mapping) or set(snapshot) != {"dt", "positions"}:
-            raise ValueError("the previous positions in a snapshot are None, or hold dt and positions")
-        dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
-        x = checked_array("positions", self._core.positions, snapshot["positions"])
-        self._core.set_previous(dt, np.ascontiguousarray(x))
 
 
 def _memory(force: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""What changes the meshes of bodies."""
+"""Bodies whose mesh changes between loops of their world."""
 
 from __future__ import annotations
 

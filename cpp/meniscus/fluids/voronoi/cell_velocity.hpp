@@ -73,7 +73,6 @@ class CellVelocity {
     return std::span(members_).subspan(member_start_[entry], member_start_[entry + 1] - member_start_[entry]);
   }
   bool has_member(std::int32_t entry, std::int32_t site) const;
-  bool wet(const mesh::Point& p, std::int32_t tet) const;
   bool coupled(std::int32_t face, std::int32_t site) const;
   bool linked(std::int32_t a, std::int32_t b) const;
   std::int32_t walk(std::int32_t anchor, const mesh::Point& p) const;

@@ -1,4 +1,4 @@
-/// Which Voronoi cells are liquid, and what is beyond each of their faces: liquid, air behind a piece of surface, or a solid.
+/// The liquid among Voronoi cells, and what is beyond each of their faces: liquid, air behind a piece of surface, or a solid.
 #pragma once
 
 #include "meniscus/fluids/voronoi/surface_hits.hpp"

@@ -31,6 +31,7 @@ class CoatStyles(MutableMapping[str, Floats]):
 
     def __init__(self, coat: HairCoat) -> None:
         self._coat = coat
+        self._locator = TetLocator(coat.kdsm.rest, ranks=coat.kdsm.layers)
         self._embedded: dict[str, tuple[Ints, AnyFloats]] = {}
 
     def __setitem__(self, name: str, points: npt.ArrayLike) -> None:
@@ -40,7 +41,7 @@ class CoatStyles(MutableMapping[str, Floats]):
         if x.shape != coat.groom.points.shape:
             raise ValueError(f"a style of these strands has shape {coat.groom.points.shape}, not {x.shape}")
         _checks.require_finite("points", x)
-        found = coat._locator.locate(x)
+        found = self._locator.locate(x)
         if (found.tets < 0).any():
             i = int(np.argmax(found.tets < 0))
             raise ValueError(f"hair must lie in the mesh of air, but point {i} does not; build it with `enclose`, or more layers")
@@ -96,7 +97,6 @@ class HairCoat:
         self.kdsm, self.groom = kdsm, groom
         self.precision = _checks.choice("precision", precision, Precision)
         self.post = HairPost() if post is None else post
-        self._locator = TetLocator(kdsm.rest, ranks=kdsm.layers)
         lengths = np.append(np.linalg.norm(np.diff(groom.points, axis=0), axis=1), 0.0)
         lengths[groom.offsets[1:] - 1] = 0.0
         on_skin = groom.skin is not None and np.array_equal(groom.skin.vertices, kdsm.skin.vertices)

@@ -1,4 +1,4 @@
-"""What happens to hair after a mesh has carried it."""
+"""Treatment of hair after a mesh has carried it: lengths, and points inside of the creature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scenes of liquids on Voronoi cells have in common."""
+"""Base of the scenes of liquids on Voronoi cells."""
 
 from __future__ import annotations
 
@@ -14,17 +14,11 @@ from meniscus.fluids.voronoi.options import LiquidSamples
 from meniscus.fluids.voronoi.pool import pool_surface
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
+from meniscus.scenes.bodies.base import joined
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.surface import Shape, Sphere, TrackedSurface, remesh
 
 Floats = npt.NDArray[np.float64]
-
-
-def joined(*meshes: TriangleMesh) -> TriangleMesh:
-    """Return one mesh of all triangles."""
-    firsts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
-    triangles = np.concatenate([mesh.triangles + np.int32(first) for mesh, first in zip(meshes, firsts, strict=True)])
-    return TriangleMesh(np.concatenate([mesh.vertices for mesh in meshes]), triangles)
 
 
 @dataclass(kw_only=True)
@@ -60,7 +54,7 @@ class VoronoiScene(Scene):
 
     def tracked(self, *meshes: TriangleMesh) -> TrackedSurface:
         """Return a surface of several parts."""
-        return TrackedSurface(joined(*meshes), self.cell)
+        return TrackedSurface(joined(meshes), self.cell)
 
     def pool(self, box: npt.ArrayLike, level: float) -> TriangleMesh:
         """Return the surface of liquid that fills a box up to a level."""

@@ -14,7 +14,7 @@ from meniscus.core.state import Arguments
 from meniscus.core.stateful import exclusively
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
-from meniscus.solids.body import DeformableBody, PreviousPositions
+from meniscus.solids.body import DeformableBody
 from meniscus.solids.cloth.options import ClothMaterial, RemeshOptions, SheetSizing, core_options
 from meniscus.solids.cloth.remesher import ClothRemesher, hold, sheet_arrays
 from meniscus.solids.cloth.reports import RemeshReport
@@ -23,6 +23,7 @@ from meniscus.solids.constraints import Path
 from meniscus.solids.elements.membrane import TriangleMembrane
 from meniscus.solids.elements.plate_bending import PlateBending
 from meniscus.solids.force import Force
+from meniscus.solids.previous_positions import PreviousPositions
 from meniscus.solids.remeshing import SomeWorld
 from meniscus.solids.springs.altitude_and_bending import DihedralBending
 from meniscus.solids.springs.edge_springs import BendingSprings
