@@ -7,20 +7,18 @@ namespace meniscus::core {
 std::size_t Workspace::find(Index bytes) {
   // Best fit, so that a small request does not take the block a large one will need next.
   const std::size_t none = slots_.size();
-  std::size_t best = none, below = none;
+  std::size_t best = none, largest = none;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     if (!slot.free) continue;
     if (slot.block.size() >= bytes && (best == none || slot.block.size() < slots_[best].block.size())) best = s;
-    if (slot.block.size() < bytes && (below == none || slot.block.size() > slots_[below].block.size())) below = s;
+    if (largest == none || slot.block.size() > slots_[largest].block.size()) largest = s;
   }
-  // Requests that grow from step to step must not leave a block behind each time: one that was nearly large enough makes room,
-  // also where the block that fits is meant for a much larger request, which would then find none.
-  const bool too_large = best != none && 2 * slots_[best].block.size() >= 3 * bytes;
-  if (below != none && 4 * slots_[below].block.size() >= 3 * bytes && (best == none || too_large)) {
+  // Requests that grow from step to step must not leave a block behind each time: one that was nearly large enough makes room.
+  if (best == none && largest != none && 4 * slots_[largest].block.size() >= 3 * bytes) {
     Block<std::byte> block(bytes + bytes / 8);
-    slots_[below].block = std::move(block);
-    best = below;
+    slots_[largest].block = std::move(block);
+    best = largest;
   } else if (best == none) {
     slots_.push_back({Block<std::byte>(bytes), true});
   }
