@@ -12,7 +12,9 @@ DISTRIBUTION = "meniscus-sim"
 # Module that is imported: the package that brings it, and the extra that lists the package.
 _PACKAGES: dict[str, tuple[str, str | None]] = {
     "PIL": ("Pillow", "viz"),
+    "alembic3d": ("alembic3d", "alembic"),
     "h5py": ("h5py", "io"),
+    "imath": ("alembic3d", "alembic"),
     "ipywidgets": ("ipywidgets", "live"),
     "matplotlib": ("matplotlib", "viz"),
     "meshio": ("meshio", "mesh"),

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from meniscus import __version__, core, scenes
+from meniscus import __version__, core, io, scenes
 from meniscus.numerics import hypre
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.parallel import RankError, launcher
@@ -72,12 +72,14 @@ def _main(argv: list[str]) -> int:
         elif options.command == "scenes":
             for name, scene in scenes.SCENES.items():
                 print(f"{name:12} {scene.summary}")
-        elif options.command in ("render", "surface") and launcher.launched() > 1:
+        elif options.command in ("render", "surface", "convert") and launcher.launched() > 1:
             raise ValueError(f"meniscus {options.command} runs in one process, not in {launcher.launched()}; start it without mpirun")
         elif options.command == "render":
             return _render(options)
         elif options.command == "surface":
             return _surface(options)
+        elif options.command == "convert":
+            return _convert(options)
         else:
             parser.print_help()
     except KeyboardInterrupt:
@@ -150,6 +152,13 @@ def _parser() -> argparse.ArgumentParser:
         "--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all"
     )
     surface.add_argument("--no-pictures", action="store_true", help="draw no frames")
+    convert = commands.add_parser("convert", help="write the frames of a run for programs for films: USD, OpenVDB, Alembic, PLY")
+    convert.add_argument("folder", metavar="DIR", help="folder of the run")
+    convert.add_argument("--to", choices=get_args(io.FilmFormat), required=True, help="format, as files of it end")
+    convert.add_argument("--out", default=None, metavar="FOLDER", help="for the files; default: DIR/FORMAT")
+    convert.add_argument(
+        "--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all"
+    )
     return parser
 
 
@@ -257,6 +266,14 @@ def _surface(options: argparse.Namespace) -> int:
             **more,
         )
     print("\n".join(str(path) for path in written))
+    return 0
+
+
+def _convert(options: argparse.Namespace) -> int:
+    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
+    with ProgressBar("convert") as bar:
+        written = io.convert(options.folder, options.to, options.out, frames=frames, on_frame=bar.frame)
+    print(f"{len(written)} files in {written[-1].parent}; open {written[-1].name}")
     return 0
 
 

@@ -97,10 +97,9 @@ def test_ply_files_are_the_surfaces(tmp_path: Path, rng: np.random.Generator) ->
 def test_usd_stages_hold_meshes_and_points(tmp_path: Path, rng: np.random.Generator) -> None:
     usd, geometry = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
     given = items(rng)
-    warns = pytest.warns(UserWarning, match="USD files hold meshes, level sets and particles; not written: ")
-    with FrameWriter(tmp_path, ["ply", "usd"]) as frames, warns:
-        file = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-1]
-    assert file.name == "frame-0000.usd"
+    with FrameWriter(tmp_path, ["ply", "usd"]) as frames:
+        file, volumes = frames.write(0.0, **given, **{"1st ball": mesh.icosphere(1)})[-2:]
+    assert (file.name, volumes.name) == ("frame-0000.usd", "frame-0000.vdb")
     stage = usd.Stage.Open(str(file))
     assert geometry.GetStageMetersPerUnit(stage) == 1
     jelly = geometry.Mesh(stage.GetPrimAtPath("/frame/jelly"))
@@ -175,7 +174,7 @@ def test_a_folder_has_one_writer(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="formats must be one of 'vtk', 'ply', 'usd', not 'obj'"):
+    with pytest.raises(ValueError, match="formats must be one of 'vtk', 'ply', 'usd', 'vdb', not 'obj'"):
         FrameWriter(tmp_path, "obj")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one"):
         FrameWriter(tmp_path, [])

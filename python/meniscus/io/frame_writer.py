@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Literal, get_args
 
 from meniscus import _checks
-from meniscus.io import ply, usd, vtk
+from meniscus.io import openvdb, ply, usd, vtk
 from meniscus.io.folder_lock import FolderLock
 from meniscus.io.frames import FrameData, FrameItem, collect
+from meniscus.io.names import SERIES_FILE
 from meniscus.parallel import communicator as parallel
 
-Format = Literal["vtk", "ply", "usd"]
-SERIES_FILE = "frames.pvd"
+Format = Literal["vtk", "ply", "usd", "vdb"]
 
-_WRITERS: dict[str, Callable[..., list[Path]]] = {"vtk": vtk.write_frame, "ply": ply.write_frame, "usd": usd.write_frame}
+_FORMATS: dict[str, ModuleType] = {"vtk": vtk, "ply": ply, "usd": usd, "vdb": openvdb}
 
 
 class FrameWriter:
@@ -35,8 +35,9 @@ class FrameWriter:
     Args:
         folder: made if it is not there; frames in it are replaced by those of the same numbers.
         formats: one or several of "vtk" (fields on cells and nodes `.vti`, particles `.vtp`, meshes `.vtu`; needs the extra `vtk`), "ply"
-            (surfaces of meshes and level sets, and particles, a file each; needs the extra `mesh`) and "usd" (the same in one `.usd` file
-            per frame, and all of them as one animation, `frames.usda`, for films; needs the extra `usd`).
+            (surfaces of meshes and level sets, and particles, a file each; needs the extra `mesh`), "usd" (the same in one `.usd` file per
+            frame, fields as volumes beside it, and all of them as one animation, `frames.usda`, for films; needs the extra `usd`) and
+            "vdb" (fields and level sets as OpenVDB grids, a `.vdb` file per frame).
 
     Raises:
         TypeError, ValueError: an unknown format.
@@ -51,7 +52,7 @@ class FrameWriter:
         if not self._formats:
             raise ValueError(f"formats must name at least one of {', '.join(map(repr, get_args(Format)))}")
         for name in self._formats:
-            {"vtk": vtk, "ply": ply, "usd": usd}[name].require()
+            _FORMATS[name].require()
         self._folder = place
         self._comm = parallel.resolve(None)
         if self._comm.size > 1 and self._formats != ("vtk",):
@@ -82,7 +83,7 @@ class FrameWriter:
         if self._lock is not None:
             self._lock.require_held()
         frame: FrameData = collect(items, len(self._series), _checks.number("time", time))
-        files = [file for name in self._formats for file in _WRITERS[name](self._folder, frame)]
+        files = [file for name in self._formats for file in _FORMATS[name].write_frame(self._folder, frame)]
         self._series.append((frame.time, files))
         if "vtk" in self._formats and self._comm.rank == 0:
             listed = [(t, [f for f in written if f.suffix in vtk.SUFFIXES]) for t, written in self._series]

@@ -66,7 +66,7 @@ class FrameData:
         nodes: arrays on nodes.
         particles: per set of particles, its columns by name; `position` and `id` among them.
         meshes: by name.
-        levelsets: names of the arrays on cells or nodes that are level sets; not stored in files.
+        levelsets: names of the arrays on cells or nodes that are level sets.
     """
 
     number: int

@@ -1,5 +1,8 @@
 """Names of the files of frames."""
 
+SERIES_FILE = "frames.pvd"
+"""Names the files of all frames, with their times."""
+
 
 def frame_stem(number: int, frames: int) -> str:
     """Return `frame-NNNN`, padded so that the names of all `frames` sort."""

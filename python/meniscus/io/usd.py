@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _extras
 from meniscus.core.atomic_file import atomic_path
+from meniscus.io import openvdb
 from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
 from meniscus.io.surfaces import clouds, curves, surfaces
@@ -22,6 +22,8 @@ Layer = Any
 Prim = Any
 """Shapes of a stage, likewise."""
 ROOT = "/frame"
+VOLUME = "fields"
+"""The volume of a frame that has its fields."""
 SERIES_FILE = "frames.usda"
 """The file that plays all frames."""
 MANIFEST_FILE = "frames-manifest.usda"
@@ -36,23 +38,18 @@ def require() -> None:
 def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
     """Write the meshes and particles of one frame, in metres, to one `.usd` file, and all frames of the folder as one animation.
 
-    Values are samples at the time code that is the number of the frame; `velocities` are those of vertices and particles that have a column
-    of that name or `velocity`, m/s, other columns are primvars. `frames.usda` plays the files as clips, with all names of all frames.
+    Fields are volumes of the stage, whose samples lie in a `.vdb` file beside it; level sets are meshes. Values are samples at the time
+    code that is the number of the frame; `velocities` are those of vertices and particles that have a column of that name or `velocity`,
+    m/s, other columns are primvars. `frames.usda` plays the files as clips, with all names of all frames.
 
     Returns:
-        The file of the frame.
+        The files of the frame.
 
     Raises:
         OSError: a file cannot be written.
         ImportError: USD is missing.
-
-    Warns:
-        UserWarning: there are fields other than level sets, which these files do not hold.
     """
     usd, geometry = _module("Usd"), _module("UsdGeom")
-    left = sorted(set([*frame.cells, *frame.nodes]) - set(frame.levelsets))
-    if left:
-        warnings.warn(f"USD files hold meshes, level sets and particles; not written: {', '.join(left)}", UserWarning, stacklevel=3)
     stage = usd.Stage.CreateInMemory()
     root = geometry.Xform.Define(stage, ROOT)
     stage.SetDefaultPrim(root.GetPrim())
@@ -83,10 +80,28 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
             ids = np.ascontiguousarray(columns["id"], np.int64)
             points.CreateIdsAttr().Set(_module("Vt").Int64Array.FromNumpy(ids), code)
         _columns(points, {c: v for c, v in columns.items() if c not in ("position", "id", "radius")}, len(positions), code)
+    files = _volumes(stage, folder, frame, frames)
     path = folder / f"{frame_stem(frame.number, frames)}.usd"
     _export(stage.GetRootLayer(), path)
     write_series(folder)
-    return [path]
+    return [path, *files]
+
+
+def _volumes(stage: Prim, folder: Path, frame: FrameData, frames: int) -> list[Path]:
+    """Add the fields of a frame to its stage, apart from level sets, one volume with all of them. Returns the file of their samples."""
+    fields = {name: volume for name, volume in openvdb.volumes_of(frame).items() if name not in frame.levelsets}
+    if not fields:
+        return []
+    sdf, volumes = _module("Sdf"), _module("UsdVol")
+    files = openvdb.write_frame(folder, frame, frames=frames)
+    volume = volumes.Volume.Define(stage, _path(VOLUME))
+    for name, field in fields.items():
+        asset = volumes.OpenVDBAsset.Define(stage, f"{_path(VOLUME)}/{_name(name)}")
+        asset.CreateFilePathAttr().Set(sdf.AssetPath(f"./{files[0].name}"), float(frame.number))
+        asset.CreateFieldNameAttr(name)
+        asset.CreateFieldDataTypeAttr("float3" if field.values.ndim == 4 else "float")
+        volume.CreateFieldRelationship(_name(name), asset.GetPath())
+    return files
 
 
 def write_series(folder: Path) -> Path:
@@ -132,15 +147,27 @@ def _declare(source: Layer, stage: Layer, manifest: Layer) -> None:
         own = sdf.CreatePrimInLayer(target, ROOT)
         own.specifier, own.typeName = sdf.SpecifierDef, "Xform"
         for prim in () if root is None else root.nameChildren:
-            mine = sdf.CreatePrimInLayer(target, prim.path)
-            mine.specifier, mine.typeName = sdf.SpecifierDef, prim.typeName
-            for attribute in prim.attributes:
-                if mine.attributes.get(attribute.name) is None:
-                    made = sdf.AttributeSpec(mine, attribute.name, attribute.typeName, attribute.variability)
-                    if attribute.variability == sdf.VariabilityUniform and attribute.default is not None:
-                        made.default = attribute.default
-                    if attribute.HasInfo("interpolation"):
-                        made.SetInfo("interpolation", attribute.GetInfo("interpolation"))
+            for part in (prim, *prim.nameChildren):
+                _declare_prim(part, target)
+
+
+def _declare_prim(prim: Prim, target: Layer) -> None:
+    """Declare a prim and its attributes and relationships in another layer; what has no samples keeps its value."""
+    sdf = _module("Sdf")
+    mine = sdf.CreatePrimInLayer(target, prim.path)
+    mine.specifier, mine.typeName = sdf.SpecifierDef, prim.typeName
+    for attribute in prim.attributes:
+        if mine.attributes.get(attribute.name) is None:
+            made = sdf.AttributeSpec(mine, attribute.name, attribute.typeName, attribute.variability)
+            if attribute.HasInfo("default"):
+                made.default = attribute.default
+            if attribute.HasInfo("interpolation"):
+                made.SetInfo("interpolation", attribute.GetInfo("interpolation"))
+    for relationship in prim.relationships:
+        if mine.relationships.get(relationship.name) is None:
+            own = sdf.RelationshipSpec(mine, relationship.name, relationship.custom, relationship.variability)
+            for path in relationship.targetPathList.explicitItems:
+                own.targetPathList.explicitItems.append(path)
 
 
 def _export(layer: Layer, path: Path) -> None:

@@ -30,6 +30,8 @@ from meniscus.parallel.communicator import resolve
 
 # Corners of VTK's cells by their kind: lines, triangles, tetrahedra, quadratic tetrahedra.
 _CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
+_LEVEL_SET = "levelset:"
+"""Begins the names of marks that say which arrays of a file are level sets."""
 SUFFIXES = (".vti", ".vtp", ".vtu", ".pvti", ".pvtp")
 
 
@@ -144,6 +146,7 @@ def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameDat
     cells: Mapping[str, npt.NDArray[Any]] = {}
     nodes: Mapping[str, npt.NDArray[Any]] = {}
     particles, meshes = {}, {}
+    levelsets: tuple[str, ...] = ()
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence):
         raise TypeError(f"paths must be a sequence of paths, not {paths!r}")
     _checks.integer("number", number, at_least=0)
@@ -165,9 +168,10 @@ def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameDat
                 file = VtkFile(path, "PolyData")
                 particles[_name_in(path)] = _read_points(file)
             time = float(file.fields()["TimeValue"][0])
+            levelsets += tuple(name.removeprefix(_LEVEL_SET) for name in file.fields() if name.startswith(_LEVEL_SET))
         except (ValueError, TypeError, LookupError, OverflowError) as error:
             raise OSError(errno.EIO, "damaged, or no frame of a run", str(path)) from error
-    return FrameData(number, time, grid, cells, nodes, particles, meshes)
+    return FrameData(number, time, grid, cells, nodes, particles, meshes, levelsets)
 
 
 def _parts(path: Path, kind: str) -> list[tuple[Path, list[int]]]:
@@ -284,7 +288,8 @@ def _image(frame: FrameData, grid: Grid) -> Any:
             attributes.AddArray(_to_vtk(name, _from_grid(array, grid.dimension)))
     # The attributes of the file are rounded decimals, and it has no place for periodic axes.
     exact = {"TimeValue": [frame.time], "spacing": [grid.spacing], "origin": grid.origin, "periodic": np.array(grid.periodic, np.uint8)}
-    for name, values in exact.items():
+    marks = {_LEVEL_SET + name: np.ones(1, np.uint8) for name in frame.levelsets}
+    for name, values in {**exact, **marks}.items():
         data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
     return data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,13 +12,13 @@ from meniscus import _checks
 from meniscus.core.atomic_file import write_bytes
 from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
-from meniscus.io.vtk import read_frame, read_series
+from meniscus.io.run_frames import frames_of, stem_of
+from meniscus.io.vtk import read_frame
 from meniscus.scenes.catalogue import find
 from meniscus.scenes.record import read_run_file
 from meniscus.scenes.scene import Scene
 from meniscus.viz.picture import png
 
-SERIES_FILE = "frames.pvd"
 MITSUBA_FOLDER = "mitsuba"
 """Folder of path-traced pictures in the folder of a run."""
 Renderer = Literal["built-in", "mitsuba"]
@@ -76,30 +76,19 @@ def render(
     out = Path(folder)
     draw = _drawing(renderer, size, samples, on_pass)
     drawer = scene or scene_of(out)
-    series = series_of(out)
+    series = frames_of(out, frames)
     last = max(series, default=0)
-    if frames is not None and (missing := sorted(set(frames) - set(series))):
-        raise ValueError(f"{out} holds frames 0 to {last}, not {missing[0]}")
     target = out if renderer == "built-in" else out / MITSUBA_FOLDER
     pictures = []
     for number, files in series.items():
-        if frames is not None and number not in frames:
-            continue
         picture = draw(drawer, read_frame(files, number))
         if picture is not None:
             target.mkdir(exist_ok=True)
-            pictures.append(target / f"{_stem_of(files)}.png")
+            pictures.append(target / f"{stem_of(files)}.png")
             write_bytes(pictures[-1], png(picture))
         if on_frame is not None:
             on_frame(number, last)
     return [*pictures, *(drawer.finish(target, pictures) if pictures and frames is None else [])]
-
-
-def series_of(folder: Path) -> dict[int, list[Path]]:
-    """Return the files of the frames of a run, by number. Raises ValueError where there are none, OSError."""
-    if not (folder / SERIES_FILE).exists():
-        raise ValueError(f"{folder} holds no frames: it has no {SERIES_FILE}, which needs vtk during the run and a scene with frame_data()")
-    return {_number_of(files): files for _, files in read_series(folder / SERIES_FILE)}
 
 
 def _drawing(
@@ -124,15 +113,6 @@ def _drawing(
         return path_tracing.render(described, samples=count, seed=frame.number, on_pass=on_pass)
 
     return traced
-
-
-def _stem_of(files: Sequence[Path]) -> str:
-    """`frame-NNNN`, which the names of all files of a frame begin with."""
-    return "-".join(files[0].stem.split("-")[:2])
-
-
-def _number_of(files: Sequence[Path]) -> int:
-    return int(_stem_of(files).removeprefix("frame-"))
 
 
 def scene_of(folder: Path) -> Scene:

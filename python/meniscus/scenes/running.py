@@ -22,12 +22,13 @@ from meniscus.io.checkpoint_folder import StoredCheckpoint
 from meniscus.io.folder_lock import FolderLock
 from meniscus.io.frame_gathering import gathered
 from meniscus.io.frames import FrameData, collect
+from meniscus.io.names import SERIES_FILE
 from meniscus.io.spread import Spread, spread_of
 from meniscus.numerics.solve import order_free_sums
 from meniscus.parallel import RankError, one_rank, ranks
 from meniscus.parallel.communicator import resolve
 from meniscus.scenes.interrupts import Interruption
-from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
+from meniscus.scenes.pictures import picture_path, save_picture
 from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
 from meniscus.scenes.run_ranks import meet, require_same_run
 from meniscus.scenes.scene import Scene, StageTimes

@@ -19,7 +19,9 @@ from meniscus.fluids import particle_levelset
 from meniscus.grid import Grid
 from meniscus.io import vtk
 from meniscus.io.frames import FrameData, FrameMesh
-from meniscus.scenes.pictures import SERIES_FILE, picture_path, scene_of, series_of
+from meniscus.io.names import SERIES_FILE
+from meniscus.io.run_frames import frames_of
+from meniscus.scenes.pictures import picture_path, scene_of
 from meniscus.scenes.scene import Scene
 from meniscus.surface import LevelSet, WaterInDrops, WaterInTets, WaterMesh, WaterSurface, bumpiness, flicker, water_points
 from meniscus.viz.picture import png
@@ -126,18 +128,15 @@ def surface_frames(
     out = Path(folder)
     _checks.choice("method", method, SurfaceMethod)
     drawer = scene or (scene_of(out) if pictures else None)
-    series = series_of(out)
+    series = frames_of(out, frames)
     last = max(series, default=0)
-    if frames is not None and (missing := sorted(set(frames) - set(series))):
-        raise ValueError(f"{out} holds frames 0 to {last}, not {missing[0]}")
-    chosen = sorted(series if frames is None else set(frames))
     water: WaterSurface | None = None
     before: tuple[float, WaterMesh] | None = None
     written, drawn, listed = [], [], []
     rows = ["frame,time,vertices,area,flicker,bumpiness"]
     target = out / SURFACE_FOLDER
-    for number in chosen:
-        frame = vtk.read_frame(series[number], number)
+    for number, files_of_frame in series.items():
+        frame = vtk.read_frame(files_of_frame, number)
         given = water_of(frame)
         if water is None:
             grid = _grid_of(frame, given, cell_size)

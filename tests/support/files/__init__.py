@@ -1,0 +1,1 @@
+"""Readers of files, apart from those of the package."""
