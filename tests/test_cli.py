@@ -218,3 +218,17 @@ def test_progress_tells_frames_steps_and_speed():
 
     step = meniscus.scenes.Step(120, 3, 48, 0.1, 2.0, 0.01, 0.5, 393216)
     assert describe(step, 786432.0) == "frame 3 of 48, step 120, 0.786 Mcells/s"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    with subprocess.Popen(
+        [sys.executable, "-c", "from meniscus.cli import main; raise SystemExit(main(['scenes']))"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as listing:
+        assert listing.stdout is not None
+        assert listing.stderr is not None
+        listing.stdout.close()
+        assert listing.stderr.read() == ""
+    assert listing.returncode == 0

@@ -82,9 +82,14 @@ def _main(argv: list[str]) -> int:
             return _convert(options)
         else:
             parser.print_help()
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # Who reads the output has seen enough, as `head` has; what is left would be written at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, TypeError, ImportError, ConvergenceError, RankError) as error:
         print(f"meniscus: {error}", file=sys.stderr)
         return 2

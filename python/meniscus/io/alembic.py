@@ -18,6 +18,7 @@ from meniscus.io.surfaces import clouds, curves, surfaces
 
 Schema = Any
 """Objects of Alembic, which has no types."""
+Array = npt.NDArray[Any]
 _NONE = np.zeros((0, 3))
 
 
@@ -107,7 +108,7 @@ class _Archive:
                 self._sample(kind, name, _NONE, _NONE, {})
         self.frames += 1
 
-    def _set(self, kind: str, name: str, points: Any, elements: Any, columns: Mapping[str, Any]) -> None:
+    def _set(self, kind: str, name: str, points: Array, elements: Array, columns: Mapping[str, Array]) -> None:
         """Add a sample of an object, which is made if it is new, empty in the frames before."""
         if name not in self.objects:
             geometry = _module("AbcGeom")
@@ -117,7 +118,7 @@ class _Archive:
                 self._sample(kind, name, _NONE, _NONE, {})
         self._sample(self.objects[name][0], name, points, elements, columns)
 
-    def _sample(self, kind: str, name: str, points: Any, elements: Any, columns: Mapping[str, Any]) -> None:
+    def _sample(self, kind: str, name: str, points: Array, elements: Array, columns: Mapping[str, Array]) -> None:
         geometry, imath = _module("AbcGeom"), _extras.require("imath", "Alembic files need")
         places = _vectors(points)
         velocities = next((_vectors(columns[c]) for c in ("velocity", "velocities") if c in columns), None)
@@ -146,7 +147,7 @@ class _Archive:
         gc.collect()
 
 
-def _vectors(given: Any) -> Any:
+def _vectors(given: npt.ArrayLike) -> Any:
     """Return vectors (n, 2 or 3) as Alembic has them, with y upwards."""
     imath = _extras.require("imath", "Alembic files need")
     values = np.asarray(given, np.float32)
@@ -156,7 +157,7 @@ def _vectors(given: Any) -> Any:
     return imath.V3fArrayFromBuffer(np.ascontiguousarray(np.stack([x, z, -y], axis=1)))
 
 
-def _numbers(values: Any) -> Any:
+def _numbers(values: npt.ArrayLike) -> Any:
     imath = _extras.require("imath", "Alembic files need")
     flat = np.ascontiguousarray(values, np.int32).ravel()
     return imath.IntArrayFromBuffer(flat) if len(flat) else imath.IntArray(0)
