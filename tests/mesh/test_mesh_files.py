@@ -1,6 +1,7 @@
 """Files of triangle and tetrahedral meshes: complete contents, atomic writing, and errors."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,27 @@ def test_what_trimesh_reads_becomes_a_mesh() -> None:
     assert (m.triangles == t).all()
     assert m.check_watertight().watertight
     assert m.euler_characteristic == 2
+
+
+def test_gltf_keeps_order_and_places(tmp_path: Path) -> None:
+    ball = ms.mesh.icosphere(2, 0.5, (1, 2, 3))
+    ball.write(tmp_path / "ball.glb")
+    back = TriangleMesh.read(tmp_path / "ball.glb")
+    assert (back.triangles == ball.triangles).all()
+    assert (back.vertices == ball.vertices.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("ending", ["stl", "glb"])
+def test_single_precision_that_moves_vertices_is_told(tmp_path: Path, ending: str) -> None:
+    near, far = ms.mesh.icosphere(2, 0.5, (30, 10, 0)), ms.mesh.icosphere(2, 0.5, (3e6, 1e6, 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near.write(tmp_path / f"near.{ending}")
+        far.write(tmp_path / "far.ply")
+    with pytest.warns(
+        UserWarning, match=rf"\.{ending} files have single precision, which moves vertices by up to 0\.12 m, with edges of 0\.14 m"
+    ):
+        far.write(tmp_path / f"far.{ending}")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

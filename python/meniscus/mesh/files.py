@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import logging
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +35,11 @@ _VOLUME_FORMATS = {
 _QUADRATIC_FORMATS = {ending: name for ending, name in _VOLUME_FORMATS.items() if name != "medit"}
 _TETGEN_FORMATS = {".ele": "tetgen", ".node": "tetgen"}
 _SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".stl": "stl", ".off": "off"}
+# Written by trimesh.
+_SCENE_FORMATS = {".glb": "glb"}
+_SINGLE = ("stl", "glb")
+"""Formats with single precision."""
+_MOVED = 1e-3  # of the length of the shortest edge, by rounding: a warning tells
 _CHECKS = {".obj": check_obj, ".ply": check_ply, ".off": check_off}
 
 
@@ -123,11 +129,18 @@ def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float6
     """Write triangles, tetrahedra or ten-node tetrahedra; see the methods `write` of their meshes."""
     file = _checks.path("path", path)
     kind, formats = {
-        3: ("triangle", _VOLUME_FORMATS | _SURFACE_FORMATS),
+        3: ("triangle", _VOLUME_FORMATS | _SURFACE_FORMATS | _SCENE_FORMATS),
         4: ("tetra", _VOLUME_FORMATS),
         10: ("tetra10", _QUADRATIC_FORMATS),
     }[elements.shape[1]]
     name = _format_of(file, formats, "write")
+    if name in _SINGLE:
+        _warn_of_rounding(file, vertices, elements)
+    if name in _SCENE_FORMATS.values():
+        scene = require("trimesh", "writing such mesh files needs").Trimesh(vertices, elements, process=False)
+        with atomic_path(file) as part:
+            part.write_bytes(scene.export(file_type=name))
+        return
     meshio = meshio_for("writing")
     mesh = meshio.Mesh(vertices, [(kind, elements)])
     options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {"binary": True} if name == "stl" else {}
@@ -141,6 +154,22 @@ def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float6
         finally:
             if named != part:
                 named.unlink(missing_ok=True)
+
+
+def _warn_of_rounding(file: Path, vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32]) -> None:
+    """Warn where single precision moves vertices by a part of the shortest edge, which spoils or folds triangles."""
+    if not len(triangles):
+        return
+    corners = vertices[triangles]
+    shortest = float(np.linalg.norm(corners - corners[:, (1, 2, 0)], axis=2).min())
+    moved = float(np.abs(vertices - vertices.astype(np.float32)).max())
+    if moved > _MOVED * shortest:
+        warnings.warn(
+            f"{file.suffix} files have single precision, which moves vertices by up to {moved:.2g} m, with edges of {shortest:.2g} m: "
+            "move the mesh to the origin before, or write a .ply file",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _read_cells(file: Path, formats: dict[str, str], kind: str, what: str) -> _Arrays:

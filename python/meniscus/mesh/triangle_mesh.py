@@ -189,12 +189,17 @@ class TriangleMesh(SimplexMesh):
         return read_mesh(cls, read_triangles, path)
 
     def write(self, path: PathLike) -> None:
-        """Write an OBJ, PLY, STL, OFF, VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
+        """Write an OBJ, PLY, STL, OFF, glTF (.glb), VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
+
+        Coordinates are written as they are; programs take y as upwards in glTF files.
 
         Raises:
             ValueError: the name ends otherwise.
-            ImportError: meshio is missing.
+            ImportError: meshio, or trimesh for glTF, is missing.
             OSError: the file cannot be written.
+
+        Warns:
+            UserWarning: STL and glTF files have single precision, and it moves vertices by a part of the shortest edge.
         """
         write_elements(path, self._vertices, self._elements)
 
