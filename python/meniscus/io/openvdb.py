@@ -135,11 +135,11 @@ def _grid(out: BytesIO, name: str, volume: Volume) -> None:
     out.write(struct.pack("<I", _COMPRESSION))
     known: dict[str, object] = {"class": volume.kind, "creator": "meniscus", "is_saved_as_half_float": False, "name": name}
     if vector:
-        known["vector_type"] = "covariant" if volume.kind == "staggered" else "invariant"
-    where = np.argwhere(volume.active)
-    if len(where):
-        known.update(file_bbox_min=where.min(axis=0), file_bbox_max=where.max(axis=0))
-    known["file_voxel_count"] = len(where)
+        known["vector_type"] = "invariant"
+    known["file_voxel_count"] = count = int(np.count_nonzero(volume.active))
+    if count:
+        used = [np.flatnonzero(volume.active.any(axis=other)) for other in ((1, 2), (0, 2), (0, 1))]
+        known.update(file_bbox_min=np.array([u[0] for u in used]), file_bbox_max=np.array([u[-1] for u in used]))
     _metadata(out, known)
     h = volume.spacing
     _string(out, "UniformScaleTranslateMap")

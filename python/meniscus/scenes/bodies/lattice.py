@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.fluids.lattice.solver import LatticeBoltzmann
-from meniscus.grid import CellField, NodeField
+from meniscus.grid import CellField
 from meniscus.scenes.scene import Scene
+from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,15 +43,15 @@ class LatticeScene(Scene):
         return np.ascontiguousarray(np.moveaxis(self.fluid.velocity, 0, -1))
 
     @property
-    def solid_distance(self) -> NodeField | None:
-        """Signed distance of the solid on the nodes, m."""
+    def solid_distance(self) -> LevelSet | None:
+        """The solid, by its signed distance on the nodes."""
         solid, grid = self.fluid.solid, self.fluid.grid
         if solid is None:
             return None
-        field = NodeField(grid)
+        levelset = LevelSet(grid)
         points = np.stack([x.ravel() for x in np.broadcast_arrays(*grid.nodes())], axis=1)
-        field.array = solid.signed_distance(np.ascontiguousarray(points), self.fluid.time).reshape(field.shape)
-        return field
+        levelset.array = solid.signed_distance(np.ascontiguousarray(points), self.fluid.time).reshape(levelset.array.shape)
+        return levelset
 
     def report(self, time: float) -> dict[str, float]:
         """Kinetic energy, largest speed, and the mass beyond that of rest."""

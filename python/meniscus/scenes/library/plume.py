@@ -11,7 +11,7 @@ import numpy as np
 from meniscus.scenes.gas import WIDTH, RisingSmoke
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shapes import knot, load, placed
-from meniscus.surface import KinematicSolid
+from meniscus.surface import KinematicSolid, LevelSet
 from meniscus.viz.smoke import UpAxis
 
 
@@ -26,7 +26,7 @@ class Plume(RisingSmoke):
 
     name: ClassVar[str] = "plume"
     summary: ClassVar[str] = "smoke that rises past a mesh"
-    shows: ClassVar[Mapping[str, str]] = {**RisingSmoke.shows, "solid": "_distance"}
+    shows: ClassVar[Mapping[str, str]] = {**RisingSmoke.shows, "solid": "_solid"}
 
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
     mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward")
@@ -38,5 +38,6 @@ class Plume(RisingSmoke):
         mesh = knot() if self.mesh is None else load(self.mesh, self.mesh_up)
         self.obstacle = KinematicSolid(placed(mesh, (0.5 * WIDTH, 0.5 * WIDTH, self.mesh_height), self.mesh_size))
         sample = self.obstacle.sample(self.make_grid(), dtype=np.float32)
-        self._distance = sample.levelset.array.astype(np.float32)
+        self._solid = LevelSet(sample.levelset.grid, dtype=np.float32)
+        self._solid.array = sample.levelset.array.astype(np.float32)
         self.start(sample)

@@ -40,7 +40,7 @@ class Wake(GasScene):
 
     name: ClassVar[str] = "wake"
     summary: ClassVar[str] = "vortices behind a cylinder in two dimensions"
-    shows: ClassVar[Mapping[str, str]] = {"velocity": "solver.velocity", "vorticity": "vorticity", "solid": "_distance"}
+    shows: ClassVar[Mapping[str, str]] = {"velocity": "solver.velocity", "vorticity": "vorticity", "solid": "_solid"}
 
     resolution: int = parameter(100, "cells across the channel, 1 m")
     frames: int = parameter(32, "frames to write")
@@ -64,7 +64,7 @@ class Wake(GasScene):
             cfl=self.cfl,
         )
         cylinder = KinematicSolid(Sphere(CENTER, RADIUS)).sample(grid)
-        self._distance = cylinder.levelset.array
+        self._solid = cylinder.levelset
         solver = SmokeSolver(grid, options, dtype=np.float64, boundary={"x-": Prescribed((SPEED, 0.0)), "x+": Open()}, solid=cylinder)
         solver.velocity.u = SPEED
         x, y = grid.face_centers(1)
