@@ -214,7 +214,7 @@ def test_world_of_rigid_bodies():
     assert "2 rigid bodies, 1 joints" in repr(world)
     cloth = ms.solids.World()
     cloth.add(ms.solids.DeformableBody(ms.mesh.tet_block(1, 1, 1), density=1000))
-    with pytest.raises(TypeError, match="restitution are options of rigid bodies"):
+    with pytest.raises(TypeError, match="restitution are options of other bodies, not of DeformableBody"):
         cloth.add(ms.solids.DeformableBody(ms.mesh.tet_block(1, 1, 1), density=1000), restitution=0.5)
 
 
