@@ -97,11 +97,8 @@ class _Archive:
         for name, vertices, segments in curves(frame):
             self._set("curves", name, vertices[segments].reshape(-1, 3), segments, {})
             given.add(name)
-        for name, positions, radii in clouds(frame):
-            columns = dict(frame.particles[name])
-            if radii is not None:
-                columns["radius"] = radii
-            self._set("points", name, positions, _NONE, columns)
+        for name, positions, _ in clouds(frame):
+            self._set("points", name, positions, _NONE, frame.particles[name])
             given.add(name)
         for name, (kind, _) in self.objects.items():
             if name not in given:
