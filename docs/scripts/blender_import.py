@@ -26,10 +26,11 @@ def material(name: str, kind: str, values: dict[str, object], socket: str) -> bp
     return made
 
 
-def open_run(path: str, *, density: str | None = None, points: bool = True) -> list[bpy.types.Object]:
+def open_run(path: str, *, density: str | None = None, points: bool = False) -> list[bpy.types.Object]:
     """Import the frames, give all shapes simple materials, and return them.
 
-    Volumes are drawn by the field `density`, or by the first one called density, smoke, soot or dye; points only on demand.
+    Volumes are drawn by the field `density`, or by the first one called density, smoke, soot or dye; points, such as drops
+    and vortices, only on demand.
     """
     before = set(bpy.data.objects)
     bpy.ops.wm.usd_import(filepath=path, set_frame_range=True)

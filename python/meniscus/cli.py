@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", help="make the pictures of a run again from its frames, without simulating")
     render.add_argument("folder", metavar="DIR", help="folder of the run")
     render.add_argument("--scene", default=None, metavar="NAME|FILE.py", help="scene that draws the frames; default: the one of the run")
-    render.add_argument("--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all")
+    _add_frames(render)
     render.add_argument("--renderer", choices=get_args(scenes.Renderer), default="built-in", help="default: built-in")
     mitsuba = render.add_argument_group("options of the renderer mitsuba, whose pictures go to DIR/mitsuba")
     mitsuba.add_argument("--samples", type=int, default=None, metavar="N", help="paths per pixel; default: 64")
@@ -153,17 +153,13 @@ def _parser() -> argparse.ArgumentParser:
     surface.add_argument("--gain", type=float, default=None, metavar="SHARE", help="of what the water says, at an update; default: 0.25")
     surface.add_argument("--least-fill", type=float, default=None, metavar="SHARE", help="fuller tetrahedra are inside; default: 0.5")
     surface.add_argument("--cell-size", type=float, default=None, metavar="M", help="of a grid for a run that has none")
-    surface.add_argument(
-        "--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all"
-    )
+    _add_frames(surface)
     surface.add_argument("--no-pictures", action="store_true", help="draw no frames")
     convert = commands.add_parser("convert", help="write the frames of a run for programs for films: USD, OpenVDB, Alembic, PLY")
     convert.add_argument("folder", metavar="DIR", help="folder of the run")
     convert.add_argument("--to", choices=get_args(io.FilmFormat), required=True, help="format, as files of it end")
     convert.add_argument("--out", default=None, metavar="FOLDER", help="for the files; default: DIR/FORMAT")
-    convert.add_argument(
-        "--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all"
-    )
+    _add_frames(convert)
     return parser
 
 
@@ -237,13 +233,12 @@ def _how_to_go_on(name: str, argv: Sequence[str], out: str | None) -> str:
 
 def _render(options: argparse.Namespace) -> int:
     drawer = None if options.scene is None else scenes.find(options.scene)()
-    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
     size = None if options.size is None else (options.size[0], options.size[1])
     with ProgressBar("render") as bar:
         written = scenes.render(
             options.folder,
             scene=drawer,
-            frames=frames,
+            frames=_frames(options),
             renderer=options.renderer,
             size=size,
             samples=options.samples,
@@ -257,7 +252,6 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _surface(options: argparse.Namespace) -> int:
-    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
     more = {name: value for name in ("gain", "least_fill") if (value := getattr(options, name)) is not None}
     with ProgressBar("surface") as bar:
         written = scenes.surface_frames(
@@ -265,7 +259,7 @@ def _surface(options: argparse.Namespace) -> int:
             refine=options.refine,
             method=options.method,
             cell_size=options.cell_size,
-            frames=frames,
+            frames=_frames(options),
             pictures=not options.no_pictures,
             on_frame=bar.frame,
             **more,
@@ -275,11 +269,20 @@ def _surface(options: argparse.Namespace) -> int:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
     with ProgressBar("convert") as bar:
-        written = io.convert(options.folder, options.to, options.out, frames=frames, on_frame=bar.frame)
+        written = io.convert(options.folder, options.to, options.out, frames=_frames(options), on_frame=bar.frame)
     print(f"{len(written)} files in {written[-1].parent}; open {written[-1].name}")
     return 0
+
+
+def _add_frames(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses frames."""
+    parser.add_argument("--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all")
+
+
+def _frames(options: argparse.Namespace) -> list[int] | None:
+    """Return the numbers that it chooses, None for all."""
+    return None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
 
 
 def _frame_range(text: str) -> range:

@@ -61,6 +61,19 @@ def test_a_run_comes_back(tmp_path: Path) -> None:
         np.testing.assert_allclose(back(drops.getValue(selected(k)).getPositions()), np.tile([1.0, 2.0, 3.0], (k + 1, 1)))
 
 
+def test_velocities_may_come_late(tmp_path: Path) -> None:
+    pytest.importorskip("alembic3d")
+    from alembic3d import Abc, AbcGeom
+
+    ball = ms.mesh.icosphere(1)
+    speed = np.full(ball.vertices.shape, (1.0, 2.0, 3.0))
+    still, moving = FrameMesh(ball.vertices, ball.triangles), FrameMesh(ball.vertices, ball.triangles, {"velocity": speed})
+    path = ms.io.write_alembic(tmp_path / "late.abc", [collect({"a": m}, k, float(k)) for k, m in enumerate((still, moving))], [0.0, 1.0])
+    schema = AbcGeom.IPolyMesh(Abc.IArchive(str(path)).getTop(), "a").getSchema()
+    np.testing.assert_array_equal(back(schema.getValue(Abc.ISampleSelector(1.0)).getVelocities()), speed)
+    assert len(schema.getValue(Abc.ISampleSelector(0.0)).getVelocities() or ()) == 0
+
+
 def test_times_need_not_be_regular(tmp_path: Path) -> None:
     pytest.importorskip("alembic3d")
     from alembic3d import Abc, AbcGeom
@@ -86,5 +99,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
             ms.io.write_alembic(path, frames(), times)
     with pytest.raises(ValueError, match="at least one mesh"):
         ms.io.write_alembic(path, [collect({"heat": ms.CellField(ms.Grid((2, 2, 2), 1.0))}, 0, 0.0)], [0.0])
+    changed = [collect({"a": ms.mesh.icosphere(1)}, 0, 0.0), collect({"a": ms.Particles(np.zeros((1, 3)))}, 1, 1.0)]
+    with pytest.raises(ValueError, match="'a' has other elements in one frame than in another"):
+        ms.io.write_alembic(path, changed, [0.0, 1.0])
     assert path.read_text() == "older"
     assert list(tmp_path.iterdir()) == [path]

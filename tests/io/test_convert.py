@@ -53,6 +53,14 @@ def test_usd_has_meshes_surfaces_and_volumes(run: Path, tmp_path: Path) -> None:
         assert read_vdb(file)[0]["heat"].active[0, 0, 0] == np.float32(0.1875 + k)
 
 
+def test_frames_of_an_earlier_run_are_not_played(run: Path, tmp_path: Path) -> None:
+    usd = pytest.importorskip("pxr.Usd")
+    ms.io.convert(run, "usd", tmp_path)
+    stage = usd.Stage.Open(str(ms.io.convert(run, "usd", tmp_path, frames=[0, 1])[-1]))
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0, 1)
+    assert stage.GetPrimAtPath("/frame/ball").GetAttribute("points").GetTimeSamples() == [0, 1]
+
+
 def test_vdb_keeps_level_sets_as_such(run: Path) -> None:
     files = ms.io.convert(run, "vdb", frames=[0, 2])
     assert [file.relative_to(run).as_posix() for file in files] == ["vdb/frame-0000.vdb", "vdb/frame-0002.vdb"]

@@ -148,6 +148,17 @@ def test_usd_frames_are_one_animation(tmp_path: Path, rng: np.random.Generator) 
     assert ball.GetPointsAttr().GetTimeSamples() == [0, 1, 2, 3]
 
 
+def test_a_mesh_may_have_the_name_of_the_volume(tmp_path: Path, rng: np.random.Generator) -> None:
+    usd = pytest.importorskip("pxr.Usd")
+    with FrameWriter(tmp_path, "usd") as frames:
+        frames.write(0.0, fields=mesh.icosphere(1), smoke=items(rng)["smoke"])
+    stage = usd.Stage.Open(str(tmp_path / "frames.usda"))
+    kinds = {str(prim.GetPath()): str(prim.GetTypeName()) for prim in stage.Traverse()}
+    assert kinds["/frame/fields"] == "Mesh"
+    assert kinds["/frame/fields_"] == "Volume"
+    assert kinds["/frame/fields_/smoke"] == "OpenVDBAsset"
+
+
 HOLD = """
 import sys
 from meniscus.io import FrameWriter

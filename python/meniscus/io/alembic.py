@@ -14,7 +14,7 @@ import numpy.typing as npt
 from meniscus import _checks, _extras
 from meniscus.core.atomic_file import atomic_path
 from meniscus.io.frames import FrameData
-from meniscus.io.surfaces import clouds, curves, surfaces
+from meniscus.io.surfaces import VELOCITIES, clouds, curves, surfaces
 
 Schema = Any
 """Objects of Alembic, which has no types."""
@@ -113,12 +113,14 @@ class _Archive:
             self.objects[name] = kind, made(self.archive.getTop(), name, _module("Abc").Argument(self.sampling)).getSchema()
             for _ in range(self.frames):
                 self._sample(kind, name, _NONE, _NONE, {})
-        self._sample(self.objects[name][0], name, points, elements, columns)
+        if self.objects[name][0] != kind:
+            raise ValueError(f"{name!r} has other elements in one frame than in another, which an Alembic file cannot hold")
+        self._sample(kind, name, points, elements, columns)
 
     def _sample(self, kind: str, name: str, points: Array, elements: Array, columns: Mapping[str, Array]) -> None:
-        geometry, imath = _module("AbcGeom"), _extras.require("imath", "Alembic files need")
+        geometry, imath = _module("AbcGeom"), _imath()
         places = _vectors(points)
-        velocities = next((_vectors(columns[c]) for c in ("velocity", "velocities") if c in columns), None)
+        velocities = next((_vectors(columns[c]) for c in VELOCITIES if c in columns), None)
         if kind == "mesh":
             # Alembic turns polygons the other way round.
             corners = _numbers(np.asarray(elements)[:, ::-1])
@@ -146,7 +148,7 @@ class _Archive:
 
 def _vectors(given: npt.ArrayLike) -> Any:
     """Return vectors (n, 2 or 3) as Alembic has them, with y upwards."""
-    imath = _extras.require("imath", "Alembic files need")
+    imath = _imath()
     values = np.asarray(given, np.float32)
     if not len(values):
         return imath.V3fArray(0)
@@ -155,10 +157,14 @@ def _vectors(given: npt.ArrayLike) -> Any:
 
 
 def _numbers(values: npt.ArrayLike) -> Any:
-    imath = _extras.require("imath", "Alembic files need")
+    imath = _imath()
     flat = np.ascontiguousarray(values, np.int32).ravel()
     return imath.IntArrayFromBuffer(flat) if len(flat) else imath.IntArray(0)
 
 
 def _module(name: str) -> Any:
     return _extras.require(f"alembic3d.{name}", "Alembic files need")
+
+
+def _imath() -> Any:
+    return _extras.require("imath", "Alembic files need")

@@ -86,7 +86,12 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
         OSError: the file cannot be written.
     """
     volumes = volumes_of(frame)
-    return [_write(folder / f"{frame_stem(frame.number, frames)}.vdb", volumes, frame.time)] if volumes else []
+    return [write_volumes(folder, frame, volumes, frames)] if volumes else []
+
+
+def write_volumes(folder: Path, frame: FrameData, volumes: Mapping[str, Volume], frames: int) -> Path:
+    """Write the file of a frame for what `volumes_of` has returned. Raises OSError."""
+    return _write(folder / f"{frame_stem(frame.number, frames)}.vdb", volumes, frame.time)
 
 
 def volumes_of(frame: FrameData) -> dict[str, Volume]:

@@ -90,7 +90,8 @@ def convert(
     written = [file for frame in read() for file in _WRITERS[kind].write_frame(target, frame, frames=last)]
     if not written:
         raise ValueError(f"the frames in {place} have nothing that {kind!r} files hold")
-    return [*written, target / usd.SERIES_FILE] if kind == "usd" else written
+    # Frames of an earlier run in this folder are not played.
+    return [*written, usd.write_series(target, series)] if kind == "usd" else written
 
 
 def _number(files: Sequence[Path]) -> int:

@@ -14,6 +14,8 @@ from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+VELOCITIES = ("velocity", "velocities")
+"""Names of the column with the velocities of vertices or particles, m/s."""
 
 
 def surfaces(frame: FrameData) -> Iterator[tuple[str, Floats, Ints]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from meniscus.core.atomic_file import atomic_path
 from meniscus.io import openvdb
 from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
-from meniscus.io.surfaces import clouds, curves, surfaces
+from meniscus.io.surfaces import VELOCITIES, clouds, curves, surfaces
 
 Layer = Any
 """Layers of USD, which has no types."""
@@ -89,29 +89,33 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
 
 def _volumes(stage: Prim, folder: Path, frame: FrameData, frames: int) -> list[Path]:
     """Add the fields of a frame to its stage, apart from level sets, one volume with all of them. Returns the file of their samples."""
-    fields = {name: volume for name, volume in openvdb.volumes_of(frame).items() if name not in frame.levelsets}
+    stored = openvdb.volumes_of(frame)
+    fields = {name: volume for name, volume in stored.items() if name not in frame.levelsets}
     if not fields:
         return []
     sdf, volumes = _module("Sdf"), _module("UsdVol")
-    files = openvdb.write_frame(folder, frame, frames=frames)
-    volume = volumes.Volume.Define(stage, _path(VOLUME))
+    file = openvdb.write_volumes(folder, frame, stored, frames)
+    place = _path(VOLUME)
+    while stage.GetPrimAtPath(place):
+        place += "_"
+    volume = volumes.Volume.Define(stage, place)
     for name, field in fields.items():
-        asset = volumes.OpenVDBAsset.Define(stage, f"{_path(VOLUME)}/{_name(name)}")
-        asset.CreateFilePathAttr().Set(sdf.AssetPath(f"./{files[0].name}"), float(frame.number))
+        asset = volumes.OpenVDBAsset.Define(stage, f"{place}/{_name(name)}")
+        asset.CreateFilePathAttr().Set(sdf.AssetPath(f"./{file.name}"), float(frame.number))
         asset.CreateFieldNameAttr(name)
         asset.CreateFieldDataTypeAttr("float3" if field.values.ndim == 4 else "float")
         volume.CreateFieldRelationship(_name(name), asset.GetPath())
-    return files
+    return [file]
 
 
-def write_series(folder: Path) -> Path:
-    """Write `frames.usda`, which plays all frames of a folder as one animation: value clips, a few lines a frame.
+def write_series(folder: Path, chosen: Collection[int] | None = None) -> Path:
+    """Write `frames.usda`, which plays the frames of a folder, all or some, as one animation: value clips, a few lines a frame.
 
     Time codes per second follow from the times of the first and the last frame.
     """
     sdf = _module("Sdf")
     files = {int(path.stem.rpartition("-")[2]): path for path in sorted(folder.glob("frame-*.usd"))}
-    numbers = sorted(files)
+    numbers = sorted(files if chosen is None else set(files) & set(chosen))
     layers = {number: sdf.Layer.FindOrOpen(str(files[number])) for number in {numbers[0], numbers[-1]}}
     out = folder / SERIES_FILE
     stage, manifest = sdf.Layer.CreateAnonymous(".usda"), sdf.Layer.CreateAnonymous(".usda")
@@ -193,7 +197,7 @@ def _columns(shape: Prim, columns: Mapping[str, npt.NDArray[Any]], count: int, c
         vector = values.ndim == 2 and values.shape[1] in (2, 3)
         if vector:
             values = np.pad(values, ((0, 0), (0, 3 - values.shape[1])))
-        if vector and name in ("velocity", "velocities"):
+        if vector and name in VELOCITIES:
             shape.CreateVelocitiesAttr().Set(_points(values), code)
         elif vector or values.ndim == 1:
             kind = sdf.ValueTypeNames.Float3Array if vector else sdf.ValueTypeNames.FloatArray
